@@ -1,0 +1,118 @@
+"""What a router asks of a node, and what a node answers.
+
+A command is made after everything that can be checked without the stored item has been checked; past this point
+nothing handles a raw request. Keys are bytes of `gramme.codec.key`: `token | partition key | sort key`, without the
+table's id. Items are DynamoDB JSON bytes with their numbers normalised, ready to store and to send.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from gramme.expressions.condition import Condition
+from gramme.expressions.projection import Projection
+from gramme.expressions.update import UpdateExpression
+from gramme.model.item import Item, Values
+from gramme.model.table import Table
+
+ReturnValues = Literal["NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"]
+
+
+class Get(msgspec.Struct, frozen=True, gc=False):
+    key: bytes
+    consistent: bool = False
+    projection: Projection | None = None
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """`item` is JSON bytes, projected if asked; None where there is no item. `size` is the stored item's."""
+
+    item: bytes | None
+    size: int
+
+
+class Put(msgspec.Struct, frozen=True, gc=False):
+    key: bytes
+    item: bytes
+    size: int
+    condition: Condition | None = None
+    values: Values = {}
+    return_old: bool = False
+    show_item_on_failure: bool = False
+
+
+class Delete(msgspec.Struct, frozen=True, gc=False):
+    key: bytes
+    condition: Condition | None = None
+    values: Values = {}
+    return_old: bool = False
+    show_item_on_failure: bool = False
+
+
+class Update(msgspec.Struct, frozen=True, gc=False):
+    """`key_item` holds the key attributes, for the item to begin with if there is none."""
+
+    key: bytes
+    key_item: Item
+    update: UpdateExpression | None
+    condition: Condition | None = None
+    values: Values = {}
+    return_values: ReturnValues = "NONE"
+    show_item_on_failure: bool = False
+
+
+class Written(msgspec.Struct, frozen=True, gc=False):
+    """`attributes` is JSON bytes for the answer's Attributes, or None. Sizes are 0 where there was no item."""
+
+    attributes: bytes | None
+    old_size: int
+    new_size: int
+
+
+class Query(msgspec.Struct, frozen=True, gc=False):
+    """Rows with `lower <= key < upper`, all of one partition key, in one partition.
+
+    `start` is the full key of the last row already seen, and is not returned again. `key_names` are the
+    attributes that make up LastEvaluatedKey.
+    """
+
+    lower: bytes
+    upper: bytes
+    key_names: tuple[str, ...]
+    start: bytes | None = None
+    forward: bool = True
+    limit: int | None = None
+    consistent: bool = False
+    filter: Condition | None = None
+    values: Values = {}
+    projection: Projection | None = None
+    count_only: bool = False
+
+
+class Page(msgspec.Struct, frozen=True, gc=False):
+    """`items` is empty for a count; `last_key` is JSON bytes, present when there may be more."""
+
+    items: list[bytes]
+    count: int
+    scanned: int
+    size: int
+    last_key: bytes | None
+
+
+class CreateTable(msgspec.Struct, frozen=True):
+    """`table.id` and the ids of its indexes are 0: meta gives them out."""
+
+    table: Table
+    partitions: int
+
+
+class DeleteTable(msgspec.Struct, frozen=True):
+    account: str
+    region: str
+    name: str
+
+
+Write = Put | Update | Delete
+Administration = CreateTable | DeleteTable

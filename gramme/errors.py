@@ -1,0 +1,116 @@
+"""Every error a caller can see, with DynamoDB's name for it and its HTTP status.
+
+A class is named as in DynamoDB, less `Exception`. It is raised where the mistake is found and becomes bytes
+once: in `router/http/dispatch.py`, or as a gRPC status in `node/server.py`. What is not a `GrammeError` is
+either the world failing or a bug of ours, and is never shown to a caller in words.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+PROTOCOL = "com.amazon.coral.service#"
+VALIDATE = "com.amazon.coral.validate#"
+SERVICE = "com.amazonaws.dynamodb.v20120810#"
+
+
+class GrammeError(Exception):
+    """An error whose name and message go to the caller as they are."""
+
+    type: ClassVar[str]
+    status: ClassVar[int] = 400
+    # DynamoDB is not of one mind: a few of its errors say `Message`.
+    message_field: ClassVar[str] = "message"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def fields(self) -> dict[str, object]:
+        """What stands in the JSON body beside `__type` and the message."""
+        return {}
+
+
+class ValidationError(GrammeError):
+    """DynamoDB's ValidationException: the request can never succeed as it is."""
+
+    type = VALIDATE + "ValidationException"
+
+
+class Serialization(GrammeError):
+    """The body is not JSON, or a value in it has the wrong JSON type."""
+
+    type = PROTOCOL + "SerializationException"
+    message_field = "Message"
+
+
+class UnknownOperation(GrammeError):
+    type = PROTOCOL + "UnknownOperationException"
+
+
+class MissingAuthenticationToken(GrammeError):
+    type = PROTOCOL + "MissingAuthenticationTokenException"
+
+    def __init__(self) -> None:
+        super().__init__("Request is missing Authentication Token")
+
+
+class IncompleteSignature(GrammeError):
+    type = PROTOCOL + "IncompleteSignatureException"
+
+
+class UnrecognizedClient(GrammeError):
+    type = PROTOCOL + "UnrecognizedClientException"
+
+    def __init__(self) -> None:
+        super().__init__("The security token included in the request is invalid.")
+
+
+class ResourceNotFound(GrammeError):
+    type = SERVICE + "ResourceNotFoundException"
+
+    def __init__(self, message: str = "Requested resource not found") -> None:
+        super().__init__(message)
+
+
+class ResourceInUse(GrammeError):
+    type = SERVICE + "ResourceInUseException"
+
+
+class LimitExceeded(GrammeError):
+    type = SERVICE + "LimitExceededException"
+
+
+class ConditionalCheckFailed(GrammeError):
+    """The condition did not hold. `item` is the JSON of what it met, if the caller asked to see it."""
+
+    type = SERVICE + "ConditionalCheckFailedException"
+
+    def __init__(self, item: bytes | None = None) -> None:
+        super().__init__("The conditional request failed")
+        self.item = item
+
+
+class ProvisionedThroughputExceeded(GrammeError):
+    type = SERVICE + "ProvisionedThroughputExceededException"
+
+
+class Throttling(GrammeError):
+    """The server refuses work it has no room for. Every SDK retries this one with back-off."""
+
+    type = SERVICE + "ThrottlingException"
+
+
+class InternalServerError(GrammeError):
+    type = SERVICE + "InternalServerError"
+    status = 500
+
+    def __init__(self, message: str = "The request processing has failed because of an unknown error.") -> None:
+        super().__init__(message)
+
+
+class ServiceUnavailable(GrammeError):
+    """The server is starting, stopping or full; nothing of the request was done."""
+
+    type = PROTOCOL + "ServiceUnavailableException"
+    status = 503

@@ -1,0 +1,19 @@
+"""The two orders a write has: its version, local to a partition, and its stamp, global."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Version(NamedTuple):
+    """(apply index, ordinal within the entry): local to the partition's history, only grows."""
+
+    index: int
+    ordinal: int
+
+
+class Stamp(NamedTuple):
+    """Hybrid logical clock and region number. The clock is milliseconds << 16 | counter."""
+
+    clock: int
+    region: int

@@ -1,0 +1,63 @@
+"""Pure: from a partition key's token to the partition that owns it.
+
+The hash space is the integers of 64 bits. The partitions of a table tile it: each owns `start <= token < end`,
+the first starts at 0 and the last ends at `TOKEN_SPACE`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NewType
+
+Token = NewType("Token", int)
+GroupId = NewType("GroupId", int)
+TableId = NewType("TableId", int)
+
+TOKEN_SPACE = 1 << 64
+TOKEN_BYTES = 8
+
+
+def token_bytes(seed: bytes, partition_key: bytes) -> bytes:
+    """Hash an encoded partition key. The seed is the cluster's own, so nobody can aim at one partition."""
+    return blake2b(partition_key, digest_size=TOKEN_BYTES, key=seed).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A range of tokens of one table or one global index, and the Raft group that keeps it."""
+
+    group: GroupId
+    table: TableId
+    start: int
+    end: int
+    epoch: int
+
+
+class PartitionMap:
+    """The partitions of one table, in token order."""
+
+    __slots__ = ("_starts", "partitions")
+
+    def __init__(self, partitions: Sequence[Partition]) -> None:
+        ordered = tuple(sorted(partitions, key=lambda partition: partition.start))
+        ends = [0, *(partition.end for partition in ordered)]
+        starts = [*(partition.start for partition in ordered), TOKEN_SPACE]
+        if ends != starts:
+            raise ValueError("partitions must tile the hash space")
+        self.partitions = ordered
+        self._starts = starts[:-1]
+
+    def find(self, token: bytes) -> Partition:
+        """The partition that owns a token given as its 8 big-endian bytes."""
+        if len(self._starts) == 1:
+            return self.partitions[0]
+        return self.partitions[bisect_right(self._starts, int.from_bytes(token)) - 1]
+
+
+def even_ranges(count: int) -> list[tuple[int, int]]:
+    """Cut the hash space into `count` ranges of equal width."""
+    bounds = [TOKEN_SPACE * i // count for i in range(count + 1)]
+    return list(zip(bounds, bounds[1:], strict=False))
