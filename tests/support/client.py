@@ -1,0 +1,103 @@
+"""A very light DynamoDB client for load: one socket, no signature worth the name, no retries.
+
+An SDK spends more time on a request than the server does. This one sends prebuilt headers and reads the
+answer by its length. An error the server answered is `Refused`; a connection that ended is `Lost`, and the
+outcome of its request unknown.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any, Self
+
+import orjson
+
+Json = dict[str, Any]
+
+AUTHORIZATION = (
+    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, "
+    "SignedHeaders=host, Signature=00"
+)
+CHUNK_BYTES = 256 * 1024
+
+
+class Refused(Exception):
+    """The server answered, and the answer is an error."""
+
+    def __init__(self, status: int, body: Json) -> None:
+        self.status = status
+        self.type = str(body.get("__type", "")).rpartition("#")[2]
+        self.body = body
+        super().__init__(f"{status} {self.type}: {body.get('message') or body.get('Message')}")
+
+
+class Lost(Exception):
+    """The connection ended before an answer came: nobody knows what became of the request."""
+
+
+class Client:
+    def __init__(self, port: int, timeout_s: float = 30.0) -> None:
+        try:
+            self._socket = socket.create_connection(("127.0.0.1", port), timeout_s)
+        except OSError as error:
+            raise Lost(str(error)) from error
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._head = (
+            f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+            f"Authorization: {AUTHORIZATION}\r\nX-Amz-Date: 20260101T000000Z\r\n"
+            "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810."
+        )
+
+    def call(self, operation: str, body: Json) -> Json:
+        self.send(operation, body)
+        return self.receive()
+
+    def send(self, operation: str, body: Json) -> None:
+        payload = orjson.dumps(body)
+        head = f"{self._head}{operation}\r\nContent-Length: {len(payload)}\r\n\r\n"
+        try:
+            self._socket.sendall(head.encode() + payload)
+        except OSError as error:
+            raise Lost(str(error)) from error
+
+    def receive(self) -> Json:
+        status, payload = self._read()
+        body: Json = orjson.loads(payload) if payload else {}
+        if status != 200:
+            raise Refused(status, body)
+        return body
+
+    def _read(self) -> tuple[int, bytes]:
+        received = b""
+        while (end := received.find(b"\r\n\r\n")) < 0:
+            received += self._more()
+        head = received[:end].decode("latin-1").split("\r\n")
+        length = next(
+            int(line.partition(":")[2])
+            for line in head
+            if line.lower().startswith("content-length")
+        )
+        parts = [received[end + 4 :]]
+        missing = length - len(parts[0])
+        while missing > 0:
+            parts.append(self._more())
+            missing -= len(parts[-1])
+        return int(head[0].split()[1]), b"".join(parts)
+
+    def _more(self) -> bytes:
+        try:
+            chunk = self._socket.recv(CHUNK_BYTES)
+        except OSError as error:
+            raise Lost(str(error)) from error
+        if not chunk:
+            raise Lost("the server closed the connection")
+        return chunk
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
