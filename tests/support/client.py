@@ -93,6 +93,10 @@ class Client:
             raise Lost("the server closed the connection")
         return chunk
 
+    def fileno(self) -> int:
+        """For waiting on an answer without reading it."""
+        return self._socket.fileno()
+
     def close(self) -> None:
         self._socket.close()
 

@@ -1,0 +1,190 @@
+"""Random writes, queries, restarts and crashes against a plain dict, on a real server.
+
+GRAMME_MODEL_EXAMPLES and GRAMME_SEED make it longer and different; a failure prints the steps that lead to it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from decimal import Decimal
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from tests.support import tables
+from tests.support.client import Json, Refused
+from tests.support.history import GROUPS, Key
+from tests.support.model import Condition, Delete, Model, Put, Range, Update, Write
+from tests.support.server import Server
+
+SEED = int(os.environ.get("GRAMME_SEED", "20260705"))
+EXAMPLES = int(os.environ.get("GRAMME_MODEL_EXAMPLES", "12"))
+STEPS = 30
+PARTITIONS = ("a", "b", "c", "d")
+SORTS = tuple(map(Decimal, ("-20", "-1", "0", "0.5", "1", "3", "20")))
+
+table_names = (f"model-{serial}" for serial in itertools.count())
+
+keys = st.builds(Key, st.sampled_from(PARTITIONS), st.sampled_from(SORTS))
+numbers = st.integers(-5, 5).map(lambda value: {"N": str(value)})
+attributes = st.fixed_dictionaries(
+    {"n": numbers},
+    optional={
+        "group": st.integers(0, GROUPS - 1).map(lambda value: {"S": f"g{value}"}),
+        "colour": st.integers(0, 2).map(lambda value: {"N": str(value)}),
+        "note": st.text("ab\u00e9\U0001f409", max_size=3).map(lambda text: {"S": text}),
+    },
+)
+writes = st.one_of(
+    st.builds(Put, attributes),
+    st.builds(Update, st.sampled_from(("set", "add", "regroup")), attributes, st.integers(-3, 3)),
+    st.just(Delete()),
+)
+conditions = st.builds(
+    Condition,
+    st.sampled_from(("always", "always", "exists", "absent", "below")),
+    st.integers(-5, 5),
+)
+ranges = st.builds(
+    lambda comparison, bounds: Range(comparison, min(bounds), max(bounds)),
+    st.sampled_from(("all", "=", "<", "<=", ">", ">=", "BETWEEN")),
+    st.tuples(st.sampled_from(SORTS), st.sampled_from(SORTS)),
+)
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self, server: Server) -> None:
+        super().__init__()
+        self.server = server
+        self.client = server.client()
+        self.model = Model()
+        self.table = next(table_names)
+        tables.create(self.client, tables.definition(self.table))
+
+    def _again(self) -> None:
+        self.client.close()
+        self.server.start()
+        self.client = self.server.client()
+
+    def _request(self, key: Key, write: Write, condition: Condition) -> Json:
+        return condition.add_to({"TableName": self.table, **write.request(key)})
+
+    @rule(key=keys, write=writes, condition=conditions)
+    def write(self, key: Key, write: Write, condition: Condition) -> None:
+        old = self.model.items.get(key)
+        request = self._request(key, write, condition)
+        if not condition.holds(old):
+            with pytest.raises(Refused, match="ConditionalCheckFailedException"):
+                self.client.call(write.operation, request)
+            return
+        shown = self.client.call(write.operation, request).get("Attributes")
+        self.model.set(key, write.result(key, old))
+        assert shown == (self.model.items[key] if isinstance(write, Update) else old)
+
+    @rule(key=keys)
+    def get(self, key: Key) -> None:
+        assert self._read(key) == self.model.items.get(key)
+
+    def _read(self, key: Key) -> Json | None:
+        request = {"TableName": self.table, "ConsistentRead": True, **Delete().request(key)}
+        del request["ReturnValues"]
+        return self.client.call("GetItem", request).get("Item")
+
+    @rule(
+        partition=st.sampled_from(PARTITIONS),
+        wanted=ranges,
+        forward=st.booleans(),
+        limit=st.none() | st.integers(1, 4),
+    )
+    def query(self, partition: str, wanted: Range, forward: bool, limit: int | None) -> None:
+        request: Json = {
+            **wanted.request(partition),
+            "TableName": self.table,
+            "ConsistentRead": True,
+            "ScanIndexForward": forward,
+            **({"Limit": limit} if limit else {}),
+        }
+        expected = self.model.query(partition, wanted, forward)
+        assert list(tables.query(self.client, request)) == expected
+        assert self.client.call("Query", request)["Items"] == expected[:limit]
+
+    @rule()
+    def query_indexes(self) -> None:
+        assert tables.await_indexes(self.client, self.model.items, self.table) is None
+
+    @rule(group=st.integers(0, GROUPS - 1), forward=st.booleans())
+    def query_index_in_order(self, group: int, forward: bool) -> None:
+        request = {
+            "TableName": self.table,
+            "IndexName": tables.BY_GROUP,
+            "KeyConditionExpression": "#group = :group",
+            "ExpressionAttributeNames": {"#group": "group"},
+            "ExpressionAttributeValues": {":group": {"S": f"g{group}"}},
+            "ScanIndexForward": forward,
+            "Limit": 2,
+        }
+        found = [int(item["n"]["N"]) for item in tables.query(self.client, request)]
+        assert found == sorted(found, reverse=not forward)
+
+    @rule()
+    def restart(self) -> None:
+        assert self.server.stop() == 0
+        self._again()
+
+    @rule()
+    def crash(self) -> None:
+        self.server.kill()
+        self._again()
+
+    @rule(key=keys, write=writes)
+    def crash_during_a_write(self, key: Key, write: Write) -> None:
+        old = self.model.items.get(key)
+        self.client.send(write.operation, self._request(key, write, Condition()))
+        self.server.kill()
+        self._again()
+        found = self._read(key)
+        assert found in (old, write.result(key, old))
+        self.model.set(key, found)
+
+    def teardown(self) -> None:
+        if self.server.exit_code() is not None:
+            self.server.start()
+        self.client.close()
+        with self.server.client() as client:
+            found = tables.read_base(client, PARTITIONS, self.table)
+            assert found == self.model.items
+            assert tables.await_indexes(client, self.model.items, self.table) is None
+            client.call("DeleteTable", {"TableName": self.table})
+
+
+@pytest.fixture(params=[1, 4], ids=["1 partition", "4 partitions"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("model") / "data"
+    with Server(data, "--partitions", str(request.param)) as running:
+        yield running
+
+
+def test_a_server_is_a_dict_whatever_happens_to_it(server: Server) -> None:
+    print(f"seed {SEED}")
+    chosen = settings(
+        max_examples=EXAMPLES,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+    )
+
+    @hypothesis.seed(SEED)
+    class OnThisServer(Machine):
+        def __init__(self) -> None:
+            super().__init__(server)
+
+    run_state_machine_as_test(OnThisServer, settings=chosen)

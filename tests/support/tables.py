@@ -1,0 +1,156 @@
+"""The table that loads write to: its two global indexes, and reading all of it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+
+from tests.support.client import Client, Json
+from tests.support.history import COLOURS, GROUPS, Key
+from tests.support.waiting import until
+
+TABLE = "load"
+INDEX_TIMEOUT_S = 5.0
+# Every base item with the attribute is here as a whole.
+BY_GROUP = "by-group"
+# Here only with its keys: the base's and the index's own.
+BY_COLOUR = "by-colour"
+
+
+def definition(name: str = TABLE) -> Json:
+    types = {"pk": "S", "sk": "N", "group": "S", "n": "N", "colour": "N"}
+    return {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in types.items()
+        ],
+        "KeySchema": key_schema("pk", "sk"),
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": BY_GROUP,
+                "KeySchema": key_schema("group", "n"),
+                "Projection": {"ProjectionType": "ALL"},
+            },
+            {
+                "IndexName": BY_COLOUR,
+                "KeySchema": key_schema("colour"),
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            },
+        ],
+    }
+
+
+def key_schema(*names: str) -> list[Json]:
+    kinds = ("HASH", "RANGE")
+    return [
+        {"AttributeName": name, "KeyType": kind} for name, kind in zip(names, kinds, strict=False)
+    ]
+
+
+def create(client: Client, table: Json | None = None, timeout_s: float = 10.0) -> None:
+    """Create the table and wait until it and its indexes are active."""
+    table = table or definition()
+    client.call("CreateTable", table)
+
+    def active() -> bool:
+        described = client.call("DescribeTable", {"TableName": table["TableName"]})["Table"]
+        indexes = described.get("GlobalSecondaryIndexes", [])
+        return described["TableStatus"] == "ACTIVE" and all(
+            index["IndexStatus"] == "ACTIVE" for index in indexes
+        )
+
+    until(active, timeout_s, "the table is active")
+
+
+def query(client: Client, request: Json) -> Iterator[Json]:
+    """Every item of all pages."""
+    start: Json | None = None
+    while True:
+        page = client.call("Query", {**request, **({"ExclusiveStartKey": start} if start else {})})
+        yield from page["Items"]
+        start = page.get("LastEvaluatedKey")
+        if start is None:
+            return
+
+
+def key_of(item: Json) -> Key:
+    return Key(item["pk"]["S"], Decimal(item["sk"]["N"]))
+
+
+def read_base(client: Client, partitions: Iterable[str], table: str = TABLE) -> dict[Key, Json]:
+    """Every item under the partition keys, read strongly."""
+    found: dict[Key, Json] = {}
+    for partition in partitions:
+        request = {
+            "TableName": table,
+            "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": {"S": partition}},
+            "ConsistentRead": True,
+        }
+        for item in query(client, request):
+            assert key_of(item) not in found, f"{key_of(item)} came twice"
+            found[key_of(item)] = item
+    return found
+
+
+def read_index(client: Client, index: str, table: str = TABLE) -> list[Json]:
+    attribute, values = {
+        BY_GROUP: ("group", [{"S": f"g{number}"} for number in range(GROUPS)]),
+        BY_COLOUR: ("colour", [{"N": str(number)} for number in range(COLOURS)]),
+    }[index]
+    request = {
+        "TableName": table,
+        "IndexName": index,
+        "KeyConditionExpression": "#hash = :hash",
+        "ExpressionAttributeNames": {"#hash": attribute},
+    }
+    return [
+        item
+        for value in values
+        for item in query(client, {**request, "ExpressionAttributeValues": {":hash": value}})
+    ]
+
+
+def projection(base: Iterable[Json], index: str) -> list[Json]:
+    if index == BY_GROUP:
+        return [item for item in base if "group" in item and "n" in item]
+    names = ("pk", "sk", "colour")
+    return [{name: item[name] for name in names} for item in base if "colour" in item]
+
+
+def index_problem(
+    client: Client, base: Mapping[Key, Json], index: str, table: str = TABLE
+) -> str | None:
+    """How the index differs from the projection of its base, or None."""
+    rows = read_index(client, index, table)
+    expected = {key_of(item): item for item in projection(base.values(), index)}
+    actual = {key_of(item): item for item in rows}
+    if len(actual) != len(rows):
+        return f"{index} shows an item twice"
+    for key in expected.keys() | actual.keys():
+        if expected.get(key) != actual.get(key):
+            return f"{index} shows {actual.get(key)} where the base has {expected.get(key)}"
+    return None
+
+
+def await_indexes(
+    client: Client,
+    base: Mapping[Key, Json],
+    table: str = TABLE,
+    timeout_s: float = INDEX_TIMEOUT_S,
+) -> str | None:
+    """Wait until each index equals the projection of its base; return what still differs in the end."""
+    for index in (BY_GROUP, BY_COLOUR):
+        last: list[str] = []
+
+        def equal(index: str = index, last: list[str] = last) -> bool:
+            problem = index_problem(client, base, index, table)
+            last[:] = [problem] if problem else []
+            return problem is None
+
+        try:
+            until(equal, timeout_s, f"{index} equals its base")
+        except AssertionError:
+            return last[0]
+    return None
