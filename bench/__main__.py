@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import compare, machine, options, report, verdict
+from bench import compare, machine, options, overload, paging, report, scale, verdict
 from bench.progress import say
 
 
@@ -33,6 +33,9 @@ def run_compare(asked: options.Options, directory: Path, facts: dict[str, str]) 
 
 RUNS: dict[str, Callable[[options.Options, Path, dict[str, str]], report.Report]] = {
     "compare": run_compare,
+    "scale": scale.run,
+    "paging": paging.run,
+    "overload": overload.run,
 }
 
 if __name__ == "__main__":

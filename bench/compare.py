@@ -115,8 +115,10 @@ def start_times(kinds: Sequence[Kind], directory: Path) -> dict[str, list[float]
     for attempt in range(STARTS):
         for kind in kinds:
             server = Server(kind, directory / f"start-{kind.name}-{attempt}")
-            times[kind.name].append(server.start())
-            server.stop()
+            try:
+                times[kind.name].append(server.start())
+            finally:
+                server.stop()
             progress.advance(note=kind.name)
     return times
 
