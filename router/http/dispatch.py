@@ -1,0 +1,207 @@
+"""From a request to the operation it names, and from what comes of it to an answer.
+
+The checks come in DynamoDB's order: method and content type, the body as JSON, the target, the caller; the parameters
+are the operation's affair. (The size, which comes first of all, is checked while the request is read.) This is the only
+place where an error becomes JSON.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from types import CoroutineType
+from typing import Any, NamedTuple
+
+import orjson
+
+from gramme.errors import (
+    ConditionalCheckFailed,
+    GrammeError,
+    InternalServerError,
+    Serialization,
+    UnknownOperation,
+)
+from gramme.router.http.auth import Authenticator
+from gramme.router.http.compression import Corrupt, TooLarge, decompress
+from gramme.router.http.drive import drive
+from gramme.router.http.exchange import Exchange
+from gramme.router.http.reply import JSON, TEXT, allow_preflight
+from gramme.router.operations.context import Context, Operation
+
+log = logging.getLogger(__name__)
+
+
+class Reply(NamedTuple):
+    """What an extension answers."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+# An extension is a path of our own under /_gramme/. It is given the method, the query string and the body.
+Extension = Callable[[str, str, bytes], Awaitable[Reply]]
+
+_STREAMS_OPERATIONS = frozenset(("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"))
+
+_CONTENT_TYPES = frozenset((b"application/x-amz-json-1.0", b"application/json"))
+
+# DynamoDB has this body for every 404.
+_NOT_FOUND = b"<UnknownOperationException/>\n"
+
+
+class Dispatcher:
+    def __init__(
+        self,
+        context: Context,
+        operations: Mapping[str, Operation],
+        extensions: Mapping[str, Extension] | None = None,
+        body_bytes_max: int = 16 * 1024 * 1024,
+    ) -> None:
+        self._context = context
+        self._operations = {_target(name): operation for name, operation in operations.items()}
+        self._extensions = dict(extensions or {})
+        self._authenticator = Authenticator()
+        # The size limit holds after decompression too.
+        self._body_bytes_max = body_bytes_max
+
+    def handle(self, exchange: Exchange) -> None:
+        """See to it that `exchange` is answered, now if that is possible. Never raises."""
+        try:
+            if exchange.method == b"POST" and exchange.target == b"/":
+                self._operate(exchange, b"")
+            else:
+                self._route(exchange)
+        except GrammeError as error:
+            _reply_error(exchange, error)
+        except Exception:  # noqa: BLE001 - a bug must cost one request, not the connection
+            _reply_bug(exchange)
+
+    def _operate(self, exchange: Exchange, query: bytes) -> None:
+        headers = exchange.headers
+        body = exchange.body
+        if body and headers.get(b"content-type") not in _CONTENT_TYPES and not _is_json(headers):
+            _reply_not_found(exchange)
+            return
+        if b"content-encoding" in headers:
+            try:
+                body = decompress(headers[b"content-encoding"], body, self._body_bytes_max)
+            except TooLarge:
+                exchange.reply(413, b"", b"")
+                return
+            except Corrupt:
+                # A 500 for a client's mistake, but it is what DynamoDB says.
+                raise InternalServerError from None
+        request = _parse(body) if body else None
+        operation = self._operations.get(headers.get(b"x-amz-target", b""))
+        if operation is None:
+            raise UnknownOperation
+        caller = self._authenticator.caller(headers, query)
+        if type(request) is not dict:
+            # A missing body included: DynamoDB looks for it only here.
+            raise Serialization
+        drive(_coroutine(operation(self._context, caller, request)), _finish, exchange)
+
+    def _route(self, exchange: Exchange) -> None:
+        """Take the requests that are no operation, or not plainly one."""
+        path, _, query = _origin_form(exchange.target).partition(b"?")
+        method = exchange.method
+        if path.startswith(b"/_gramme/"):
+            self._extend(exchange, path, query)
+        elif method == b"POST" and path == b"/":
+            self._operate(exchange, query)
+        elif method == b"GET" and path == b"/":
+            host = exchange.headers.get(b"host", b"")
+            exchange.reply(200, TEXT, b"healthy: %b " % host)
+        elif method == b"OPTIONS" and b"origin" in exchange.headers:
+            exchange.reply(200, b"", b"", allow_preflight(exchange.headers))
+        else:
+            _reply_not_found(exchange)
+
+    def _extend(self, exchange: Exchange, path: bytes, query: bytes) -> None:
+        extension = self._extensions.get(path.decode("latin-1"))
+        if extension is None:
+            _reply_not_found(exchange)
+            return
+        answer = extension(
+            exchange.method.decode("latin-1"), query.decode("latin-1"), bytes(exchange.body)
+        )
+        drive(_coroutine(answer), _finish_extension, exchange)
+
+
+def _target(operation: str) -> bytes:
+    service = "DynamoDBStreams" if operation in _STREAMS_OPERATIONS else "DynamoDB"
+    return f"{service}_20120810.{operation}".encode()
+
+
+def _coroutine(awaitable: Awaitable[Any]) -> Coroutine[Any, Any, Any]:
+    if type(awaitable) is CoroutineType:
+        return awaitable
+    return _wait_for(awaitable)
+
+
+async def _wait_for(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+def _parse(body: bytes | bytearray) -> Any:
+    # orjson refuses what nests deeper than 1024 levels, so no body can exhaust the stack. Of a repeated key
+    # the last one counts.
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Serialization from None
+
+
+def _is_json(headers: Mapping[bytes, bytes]) -> bool:
+    kind, _, _ = headers.get(b"content-type", b"").partition(b";")
+    return kind.strip().lower() in _CONTENT_TYPES
+
+
+def _origin_form(target: bytes) -> bytes:
+    """The path and query of a request target that may be a whole URL, as proxies send it."""
+    if not target.lower().startswith((b"http://", b"https://")):
+        return target
+    _, slash, path = target.partition(b"//")[2].partition(b"/")
+    return slash + path if slash else b"/"
+
+
+# What comes of it.
+
+
+def _finish(exchange: Exchange, body: bytes | None, error: BaseException | None) -> None:
+    if body is not None:
+        exchange.reply_ok(body)
+    elif isinstance(error, GrammeError):
+        _reply_error(exchange, error)
+    else:
+        _reply_bug(exchange, error)
+
+
+def _finish_extension(exchange: Exchange, reply: Reply | None, error: BaseException | None) -> None:
+    if reply is not None:
+        exchange.reply(reply.status, reply.content_type.encode("latin-1"), reply.body)
+    else:
+        _finish(exchange, None, error)
+
+
+def _reply_not_found(exchange: Exchange) -> None:
+    exchange.reply(404, b"", _NOT_FOUND)
+
+
+def _reply_error(exchange: Exchange, error: GrammeError) -> None:
+    fields: dict[str, object] = {"__type": error.type}
+    if error.message is not None:
+        fields[error.message_field] = error.message
+    if isinstance(error, ConditionalCheckFailed) and error.item is not None:
+        fields["Item"] = orjson.Fragment(error.item)
+    fields.update(error.fields())
+    exchange.reply(error.status, JSON, orjson.dumps(fields))
+
+
+def _reply_bug(exchange: Exchange, error: BaseException | None = None) -> None:
+    """Answer for what should not have happened. The client is told nothing of it, the log everything."""
+    target = exchange.headers.get(b"x-amz-target", b"")
+    log.error("%r failed", target, exc_info=error or True)
+    if exchange.answer is None:
+        _reply_error(exchange, InternalServerError())

@@ -1,0 +1,87 @@
+"""Answers as bytes: the status line, the headers and the checksum that every answer carries.
+
+Nothing a client sends gets into a head except what a preflight request asks to have echoed, and that only if
+every byte of it is printable.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from itertools import count
+from zlib import crc32
+
+JSON = b"application/x-amz-json-1.0"
+TEXT = b"text/plain"
+
+CLOSE = b"Connection: close\r\n"
+KEEP_ALIVE = b"Connection: keep-alive\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+_REASONS = {
+    200: b"OK",
+    400: b"Bad Request",
+    404: b"Not Found",
+    408: b"Request Timeout",
+    413: b"Request Entity Too Large",
+    414: b"URI Too Long",
+    431: b"Request Header Fields Too Large",
+    500: b"Internal Server Error",
+    501: b"Not Implemented",
+    503: b"Service Unavailable",
+}
+
+# DynamoDB's request ids are 52 characters of 0-9 and A-Z. Ours are 40 drawn once for the process and 12 that count.
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_PREFIX = "".join(secrets.choice(_ALPHABET) for _ in range(40)).encode()
+_serials = count()
+
+# Request id, checksum, length, body: the answer of an operation that went well, for a client with no wishes.
+_OK = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: " + JSON + b"\r\nx-amzn-RequestId: " + _PREFIX + b"%012X\r\n"
+    b"x-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b"
+)
+_ANY = (
+    b"HTTP/1.1 %d %b\r\n%bx-amzn-RequestId: " + _PREFIX + b"%012X\r\n"
+    b"x-amz-crc32: %d\r\nContent-Length: %d\r\n%b\r\n%b"
+)
+
+_EXPOSED = b"x-amzn-RequestId,x-amz-crc32"
+# Two days, as DynamoDB says.
+_PREFLIGHT_SECONDS = b"172800"
+
+
+def encode_ok(body: bytes) -> bytes:
+    return _OK % (next(_serials), crc32(body), len(body), body)
+
+
+def encode(status: int, content_type: bytes, body: bytes, headers: bytes) -> bytes:
+    """An answer with any status; `headers` are whole lines, each with its line end."""
+    kind = b"Content-Type: %b\r\n" % content_type if content_type else b""
+    reason = _REASONS.get(status, b"Unknown")
+    return _ANY % (status, reason, kind, next(_serials), crc32(body), len(body), headers, body)
+
+
+def without_body(answer: bytes) -> bytes:
+    """What HEAD is answered: the head of `answer`, its Content-Length included."""
+    return answer[: answer.index(b"\r\n\r\n") + 4]
+
+
+def allow_origin(headers: Mapping[bytes, bytes]) -> bytes:
+    """The lines that let a script of another origin read the answer."""
+    if b"origin" not in headers:
+        return b""
+    return b"Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: " + _EXPOSED + b"\r\n"
+
+
+def allow_preflight(headers: Mapping[bytes, bytes]) -> bytes:
+    """The further lines that answer a preflight request: whatever it asks for is allowed."""
+    lines = b"Access-Control-Max-Age: " + _PREFLIGHT_SECONDS + b"\r\n"
+    for asked, allowed in (
+        (b"access-control-request-method", b"Access-Control-Allow-Methods"),
+        (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
+    ):
+        value = headers.get(asked)
+        if value and all(0x20 <= byte <= 0x7E for byte in value):
+            lines += b"%b: %b\r\n" % (allowed, value)
+    return lines
