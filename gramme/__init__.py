@@ -1,0 +1,1 @@
+"""Gramme: a DynamoDB-compatible database that anyone can run."""

@@ -105,7 +105,9 @@ class InternalServerError(GrammeError):
     type = SERVICE + "InternalServerError"
     status = 500
 
-    def __init__(self, message: str = "The request processing has failed because of an unknown error.") -> None:
+    def __init__(
+        self, message: str = "The request processing has failed because of an unknown error."
+    ) -> None:
         super().__init__(message)
 
 

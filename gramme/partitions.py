@@ -1,7 +1,7 @@
 """Pure: from a partition key's token to the partition that owns it.
 
-The hash space is the integers of 64 bits. The partitions of a table tile it: each owns `start <= token < end`,
-the first starts at 0 and the last ends at `TOKEN_SPACE`.
+The hash space is the integers of 64 bits. The partitions of a table tile it: each owns `start <= token <= last`,
+the first starts at 0 and the last one ends at the greatest token. (Bounds are inclusive so that both fit 64 bits.)
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from typing import NewType
 
 Token = NewType("Token", int)
@@ -32,7 +33,7 @@ class Partition:
     group: GroupId
     table: TableId
     start: int
-    end: int
+    last: int
     epoch: int
 
 
@@ -43,9 +44,8 @@ class PartitionMap:
 
     def __init__(self, partitions: Sequence[Partition]) -> None:
         ordered = tuple(sorted(partitions, key=lambda partition: partition.start))
-        ends = [0, *(partition.end for partition in ordered)]
         starts = [*(partition.start for partition in ordered), TOKEN_SPACE]
-        if ends != starts:
+        if starts != [0, *(partition.last + 1 for partition in ordered)]:
             raise ValueError("partitions must tile the hash space")
         self.partitions = ordered
         self._starts = starts[:-1]
@@ -58,6 +58,6 @@ class PartitionMap:
 
 
 def even_ranges(count: int) -> list[tuple[int, int]]:
-    """Cut the hash space into `count` ranges of equal width."""
+    """Cut the hash space into `count` ranges of equal width, as (start, last)."""
     bounds = [TOKEN_SPACE * i // count for i in range(count + 1)]
-    return list(zip(bounds, bounds[1:], strict=False))
+    return [(start, end - 1) for start, end in pairwise(bounds)]

@@ -1,0 +1,108 @@
+"""`gramme serve`: one server in the foreground, until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from gramme.embedded import PARTITIONS_MAX, Settings, StartRefused, run, running
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "serve",
+        help="run a server in this process",
+        description="Run a server. Every option is also a variable GRAMME_<OPTION> and a key of the settings file.",
+    )
+    option = parser.add_argument
+    option("--port", type=int, help="default 8000; 0 takes any free one")
+    option("--host", help="address to listen on, default 127.0.0.1")
+    option("--data", metavar="DIR", help="where the data is kept, default ./data")
+    option(
+        "--in-memory", action="store_const", const=True, help="keep the data until the server stops"
+    )
+    option(
+        "--durability",
+        choices=("flush", "os"),
+        help="flush (default): an answered write survives power loss; os: it survives the process only",
+    )
+    option(
+        "--partitions",
+        type=int,
+        metavar="N",
+        help=f"of each new table, 1 to {PARTITIONS_MAX}, default 1",
+    )
+    option(
+        "--clock",
+        choices=("system", "virtual"),
+        help="virtual: time stands still until it is moved",
+    )
+    option("--index-delay-ms", type=int, metavar="MS", help="hold global indexes back by this much")
+    option(
+        "--accept-data-loss",
+        action="store_const",
+        const=True,
+        help="start on a damaged log with what is left of it",
+    )
+    option("--config", metavar="FILE", help="settings file in TOML")
+    parser.set_defaults(command=serve)
+
+
+def serve(options: argparse.Namespace) -> int:
+    try:
+        file = _read_file(options.config or os.environ.get("GRAMME_CONFIG"))
+        settings = Settings.load(vars(options), os.environ, file)
+        run(lambda: _serve(settings))
+    except* StartRefused as group:
+        refusal: BaseException = group
+        while isinstance(refusal, BaseExceptionGroup):
+            refusal = refusal.exceptions[0]
+        print(f"gramme: {refusal}", file=sys.stderr)
+        sys.exit(1)
+    return 0
+
+
+async def _serve(settings: Settings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with running(settings) as server:
+        kept = "in memory" if settings.in_memory else settings.data
+        _log("started", endpoint=server.endpoint, data=kept, durability=settings.durability)
+        _greet(server.endpoint, kept)
+        await stop.wait()
+        _log("stopping", endpoint=server.endpoint)
+    _log("stopped", data=kept)
+
+
+def _greet(endpoint: str, kept: str) -> None:
+    print(
+        f"Gramme is listening on {endpoint}, data {kept}. A first command:\n\n"
+        "  AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1 \\\n"
+        f"    aws dynamodb list-tables --endpoint-url {endpoint}\n\n"
+        "Stop it with Ctrl-C.",
+        flush=True,
+    )
+
+
+def _log(event: str, **facts: Any) -> None:
+    print(json.dumps({"event": event, **facts}), file=sys.stderr, flush=True)
+
+
+def _read_file(path: str | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        raise StartRefused(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StartRefused(f"{path} is not TOML: {error}") from error

@@ -1,0 +1,294 @@
+"""A whole server inside one process: a router and a node joined by function calls.
+
+This is a cluster of one, not an emulator of a cluster: the same router, replica, commit loop and disk format. It
+also holds what `gramme serve` can be told, from its command line, the environment and a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from gramme.clock import Clock, SystemClock, VirtualClock
+from gramme.node.engine.api import Engine
+from gramme.node.engine.directory import DataDirectory, DirectoryRefused
+from gramme.node.engine.failpoints import FailingEngine, parse_failpoints
+from gramme.node.engine.keyspace import TableRecord
+from gramme.node.engine.rocks import DataLost, RocksEngine
+from gramme.node.server import Node, NodeSettings
+from gramme.partitions import PartitionMap
+from gramme.router.catalog import Catalog, CatalogEntry
+from gramme.router.http.dispatch import Dispatcher
+from gramme.router.http.server import HttpServer
+from gramme.router.operations import OPERATIONS
+from gramme.router.operations.context import Context
+
+ENVIRONMENT_PREFIX = "GRAMME_"
+PARTITIONS_MAX = 256
+STOP_GRACE_S = 10.0
+# A flush ends in another thread, which must then get the interpreter from a busy event loop. Python's own 5 ms
+# would be several flushes long.
+SWITCH_INTERVAL_S = 0.0005
+_IN_MEMORY_PREFIX = "gramme-"
+
+
+class StartRefused(Exception):
+    """The server cannot start; the message is one line for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a server can be told. Every name is also `GRAMME_<NAME>` and a key of the settings file."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    data: str = "./data"
+    in_memory: bool = False
+    durability: str = "flush"
+    partitions: int = 1
+    clock: str = "system"
+    index_delay_ms: int = 0
+    accept_data_loss: bool = False
+    failpoints: str = ""
+
+    def __post_init__(self) -> None:
+        _choice("durability", self.durability, ("flush", "os"))
+        _choice("clock", self.clock, ("system", "virtual"))
+        _within("port", self.port, 0, 65535)
+        _within("partitions", self.partitions, 1, PARTITIONS_MAX)
+        _within("index_delay_ms", self.index_delay_ms, 0, 86_400_000)
+        try:
+            parse_failpoints(self.failpoints)
+        except ValueError as error:
+            raise StartRefused(str(error)) from error
+
+    @classmethod
+    def load(
+        cls, flags: Mapping[str, Any], environment: Mapping[str, str], file: Mapping[str, Any]
+    ) -> Settings:
+        """Flags before environment before file before defaults. Raises StartRefused."""
+        known = {setting.name: type(setting.default) for setting in fields(cls)}
+        unknown = sorted(set(file) - set(known))
+        if unknown:
+            raise StartRefused(f"the settings file has an unknown setting: {unknown[0]}")
+        found: dict[str, Any] = {}
+        for name, kind in known.items():
+            from_environment = environment.get(ENVIRONMENT_PREFIX + name.upper())
+            if flags.get(name) is not None:
+                found[name] = flags[name]
+            elif from_environment is not None:
+                found[name] = _parse(name, from_environment, kind)
+            elif name in file:
+                if type(file[name]) is not kind:
+                    raise StartRefused(
+                        f"{name} in the settings file must be of type {kind.__name__}"
+                    )
+                found[name] = file[name]
+        return cls(**found)
+
+
+class Server:
+    """A running server; made by `running`."""
+
+    def __init__(self, http: HttpServer, clock: Clock, settings: Settings) -> None:
+        self._http = http
+        self.clock = clock
+        self.settings = settings
+
+    @property
+    def endpoint(self) -> str:
+        host = self.settings.host
+        shown = "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
+        return f"http://{shown}:{self._http.port}"
+
+
+@contextlib.asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Server]:
+    """Start a server, and stop it cleanly at the end. Raises StartRefused."""
+    with _open_engine(settings) as (engine, seed):
+        clock = _clock(settings)
+        node = Node(engine, clock, NodeSettings(seed, settings.index_delay_ms), _fail(settings))
+        catalog = Catalog(seed)
+        node.on_table = lambda record: catalog.put(_entry(record))
+        node.on_drop = catalog.drop
+        context = Context(catalog, node, clock, settings.partitions)
+        http = HttpServer(Dispatcher(context, OPERATIONS))
+        async with asyncio.TaskGroup() as tasks:
+            ready = asyncio.Event()
+            tasks.create_task(node.run(ready))
+            await ready.wait()
+            try:
+                await _listen(http, settings)
+                yield Server(http, clock, settings)
+            finally:
+                await http.stop(STOP_GRACE_S)
+                node.stop()
+
+
+@contextlib.contextmanager
+def serving(**overrides: Any) -> Iterator[Server]:
+    """A server in a thread of this process, for tests: in memory and on a free port unless told otherwise."""
+    settings = replace(Settings(in_memory=True, port=0), **overrides)
+    started: list[Server] = []
+    failed: list[BaseException] = []
+    ready = threading.Event()
+    stop: list[Callable[[], None]] = []
+
+    async def main() -> None:
+        over = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        async with running(settings) as server:
+            stop.append(lambda: loop.call_soon_threadsafe(over.set))
+            started.append(server)
+            ready.set()
+            await over.wait()
+
+    def thread_main() -> None:
+        try:
+            run(main)
+        except BaseException as error:  # noqa: BLE001 (handed to the caller)
+            failed.append(error)
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=thread_main, name="gramme")
+    thread.start()
+    ready.wait()
+    try:
+        if failed:
+            raise failed[0]
+        yield started[0]
+    finally:
+        for call in stop:
+            call()
+        thread.join()
+
+
+def run(main: Callable[[], Any]) -> None:
+    """Run a coroutine function on the event loop a server needs."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
+
+
+async def _listen(http: HttpServer, settings: Settings) -> None:
+    try:
+        await http.start(settings.host, settings.port)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StartRefused(f"cannot listen on {settings.host}:{settings.port}: {reason}") from error
+
+
+@contextlib.contextmanager
+def _open_engine(settings: Settings) -> Iterator[tuple[Engine, bytes]]:
+    with _data_path(settings) as path:
+        try:
+            directory = DataDirectory.open(path)
+        except DirectoryRefused as error:
+            raise StartRefused(str(error)) from error
+        try:
+            rocks = _open_rocks(directory, settings)
+            failpoints = parse_failpoints(settings.failpoints)
+            try:
+                yield FailingEngine(rocks, failpoints) if failpoints else rocks, directory.seed
+            finally:
+                rocks.close()
+        finally:
+            directory.close()
+
+
+def _open_rocks(directory: DataDirectory, settings: Settings) -> RocksEngine:
+    flushes = settings.durability == "flush" and not settings.in_memory
+    try:
+        return RocksEngine.open(
+            directory.database,
+            directory.flushed if flushes else None,
+            accept_data_loss=settings.accept_data_loss,
+        )
+    except DataLost as error:
+        raise StartRefused(
+            f"{error}. Restore from a backup, or start with --accept-data-loss to go on with what is left"
+        ) from error
+    except Exception as error:
+        raise StartRefused(f"cannot open the database in {directory.path}: {error}") from error
+
+
+@contextlib.contextmanager
+def _data_path(settings: Settings) -> Iterator[Path]:
+    if not settings.in_memory:
+        yield Path(settings.data)
+        return
+    shared = Path("/dev/shm")
+    parent = shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
+    _sweep(parent)
+    path = Path(tempfile.mkdtemp(prefix=_IN_MEMORY_PREFIX, dir=parent))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what in-memory servers that were killed have left behind: directories of ours without an owner."""
+    for path in parent.glob(_IN_MEMORY_PREFIX + "*/identity"):
+        try:
+            DataDirectory.open(path.parent).close()
+        except DirectoryRefused:
+            continue
+        shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def _entry(record: TableRecord) -> CatalogEntry:
+    indexes = {name: PartitionMap(kept) for name, kept in record.index_partitions.items()}
+    return CatalogEntry(record.table, PartitionMap(record.partitions), indexes)
+
+
+def _clock(settings: Settings) -> Clock:
+    system = SystemClock()
+    return VirtualClock(system.now_ms()) if settings.clock == "virtual" else system
+
+
+def _fail(settings: Settings) -> Callable[[str], None]:
+    where = "memory" if settings.in_memory else settings.data
+
+    def fail(what: str) -> None:
+        """End the process at once: nobody knows what the disk holds, so nothing more may be answered."""
+        print(f"gramme: {what}; data directory: {where}. Stopping.", file=sys.stderr, flush=True)
+        os._exit(1)
+
+    return fail
+
+
+def _parse(name: str, text: str, kind: type) -> Any:
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    if kind is bool:
+        if text.lower() in ("1", "true", "yes", "on"):
+            return True
+        if text.lower() in ("0", "false", "no", "off", ""):
+            return False
+        raise StartRefused(f"{variable} must be true or false, not {text!r}")
+    try:
+        return kind(text)
+    except ValueError:
+        raise StartRefused(f"{variable} must be a number, not {text!r}") from None
+
+
+def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise StartRefused(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def _within(name: str, value: int, smallest: int, largest: int) -> None:
+    if not smallest <= value <= largest:
+        raise StartRefused(f"{name} must be from {smallest} to {largest}, not {value}")

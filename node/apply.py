@@ -1,0 +1,52 @@
+"""Pure: from a committed effect to rows, and to the sums a replica keeps of its rows."""
+
+from __future__ import annotations
+
+import zlib
+
+from gramme.codec.item import body_of, encode_stored, size_of
+from gramme.model.change import Change
+from gramme.model.version import Stamp, Version
+from gramme.node.engine.api import Family, Operation, Row
+from gramme.node.engine.keyspace import ReplicaState, change_key, encode_change
+
+_SUM = (1 << 64) - 1
+
+
+def item_row(row_key: bytes, body: bytes | None, size: int, version: Version, stamp: Stamp) -> Row:
+    stored = None if body is None else encode_stored(body, size, version, stamp)
+    return Row(Family.ITEM, row_key, stored)
+
+
+def change_row(
+    log_id: int, key: bytes, version: Version, stamp: Stamp, old: bytes | None, row: Row
+) -> Operation:
+    """The change that `row` makes to the stored item `old`. It goes into the same batch as the row."""
+    change = Change(
+        key,
+        version,
+        stamp,
+        None if old is None else body_of(old),
+        None if row.value is None else body_of(row.value),
+    )
+    return Row(Family.CHANGE, change_key(log_id, version), encode_change(change))
+
+
+def row_checksum(row_key: bytes, stored: bytes) -> int:
+    return zlib.crc32(stored, zlib.crc32(row_key))
+
+
+def next_state(
+    state: ReplicaState, index: int, clock: int, old: bytes | None, row: Row
+) -> ReplicaState:
+    """The replica's sums after `row` has replaced `old`."""
+    checksum, count, total = state.checksum, state.item_count, state.item_bytes
+    if old is not None:
+        checksum -= row_checksum(row.key, old)
+        count -= 1
+        total -= size_of(old)
+    if row.value is not None:
+        checksum += row_checksum(row.key, row.value)
+        count += 1
+        total += size_of(row.value)
+    return ReplicaState(state.term, index, state.epoch, checksum & _SUM, count, total, clock)

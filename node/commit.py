@@ -1,0 +1,129 @@
+"""The node's one commit loop: it writes what all groups have ready, flushes once for all, and lets answers go.
+
+While a flush runs, the next round fills; so the size of a batch follows the load and no timer is needed. There
+is never more than one flush under way, and it covers exactly the writes that returned before it began.
+
+A write the engine refuses for a stall is tried again until it is taken; any other error on this path ends the process,
+because after a failed write or sync nobody knows what the disk holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from gramme.errors import Throttling
+from gramme.node.engine.api import Engine, Operation, WriteStall
+from gramme.node.replica import Entry, Member, Round
+
+# One engine write keeps the whole process waiting, about 3 ms per MB.
+WRITE_BYTES_MAX = 512 << 10
+# What may wait for a flush before writers are told to come back later; less while the engine cannot keep up.
+PROPOSED_BYTES_MAX = 64 << 20
+PROPOSED_BYTES_MAX_STALLED = 1 << 20
+STALL_RETRY_S = 0.01
+
+_OVERLOADED = "The server has too many writes waiting for its disk. Try again later."
+
+
+class CommitLoop:
+    """`on_failure` is told what broke, and does not come back in a real process."""
+
+    def __init__(self, engine: Engine, on_failure: Callable[[str], None]) -> None:
+        self._engine = engine
+        self._on_failure = on_failure
+        self._filling = Round()
+        self._wake = asyncio.Event()
+        self._stalled = False
+        self._proposed_bytes = 0
+        self._stopping = False
+
+    def admit(self) -> None:
+        limit = PROPOSED_BYTES_MAX_STALLED if self._stalled else PROPOSED_BYTES_MAX
+        if self._proposed_bytes > limit:
+            raise Throttling(_OVERLOADED)
+
+    def propose(self, member: Member, entry: Entry) -> Round:
+        round = self._filling
+        entries = round.entries.get(member)
+        if entries is None:
+            if not round.entries:
+                self._wake.set()
+            round.entries[member] = [entry]
+        else:
+            entries.append(entry)
+        round.size_bytes += entry.size_bytes
+        self._proposed_bytes += entry.size_bytes
+        return round
+
+    async def run(self) -> None:
+        """Commit rounds until stopped; a stop lets everything proposed before it finish."""
+        while not (self._stopping and not self._filling.entries):
+            await self._wake.wait()
+            self._wake.clear()
+            if not self._filling.entries:
+                continue
+            round, self._filling = self._filling, Round()
+            try:
+                await self._commit(round)
+            except OSError as error:
+                self._on_failure(f"writing to disk failed: {error}")
+                raise
+            except Exception as error:
+                self._on_failure(f"the storage engine failed: {error}")
+                raise
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._wake.set()
+
+    async def _commit(self, round: Round) -> None:
+        for member in round.entries:
+            member.writing(round)
+        first = True
+        for operations in _writes(round):
+            if not first:
+                await asyncio.sleep(0)
+            first = False
+            await self._write(operations)
+        await self._engine.flush()
+        self._proposed_bytes -= round.size_bytes
+        for member, entries in round.entries.items():
+            member.settled(round, entries)
+        round.flushed.set_result(None)
+
+    async def _write(self, operations: list[Operation]) -> None:
+        while True:
+            try:
+                self._engine.write(operations)
+            except WriteStall:
+                self._stalled = True
+                await asyncio.sleep(STALL_RETRY_S)
+            else:
+                # Slowed writes are a warning: the engine is near its bounds though it still takes them.
+                self._stalled = self._engine.stalled()
+                return
+
+
+def _writes(round: Round) -> Iterator[list[Operation]]:
+    """Cut a round into writes of bounded size, each with the state rows of the groups it touches.
+
+    An entry is never cut, so a state row and the effects it counts are always in one write.
+    """
+    operations: list[Operation] = []
+    size = 0
+    for entries in round.entries.values():
+        last = None
+        for entry in entries:
+            if operations and size + entry.size_bytes > WRITE_BYTES_MAX:
+                if last is not None:
+                    operations.append(last.state)
+                yield operations
+                operations, size = [], 0
+            operations.extend(entry.operations)
+            size += entry.size_bytes
+            last = entry
+        if last is not None:
+            operations.append(last.state)
+    if operations:
+        yield operations

@@ -1,0 +1,71 @@
+"""What the node needs of a storage engine, and nothing of any particular one.
+
+Writes are not durable when they return. A flush makes durable every write that returned before it began, and is
+the only thing here that suspends. `rocks.py` and `memory.py` pass the same suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+
+class Family(IntEnum):
+    """The column families, in the order of the engine's handles. Names are part of the disk format."""
+
+    RAFT = 0
+    ITEM = 1
+    LSI = 2
+    TXN = 3
+    DEDUPE = 4
+    CHANGE = 5
+    TTL = 6
+    SYS = 7
+
+
+class Row(NamedTuple):
+    """One key to write, or to delete where `value` is None."""
+
+    family: Family
+    key: bytes
+    value: bytes | None
+
+
+class RangeDelete(NamedTuple):
+    """Delete every key with `lower <= key < upper`."""
+
+    family: Family
+    lower: bytes
+    upper: bytes
+
+
+Operation = Row | RangeDelete
+
+
+class WriteStall(Exception):
+    """The engine has no room for this write just now. Nothing of it was applied."""
+
+
+class Engine(Protocol):
+    def get(self, family: Family, key: bytes) -> bytes | None: ...
+
+    def scan(
+        self, family: Family, lower: bytes, upper: bytes, *, forward: bool = True
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with `lower <= key < upper`, as they were when the scan was made."""
+        ...
+
+    def write(self, operations: Iterable[Operation]) -> None:
+        """Apply all operations or none, not yet durably. Raises WriteStall."""
+        ...
+
+    async def flush(self) -> None:
+        """Make durable what was written before this call. Never retried: any error is the end of the process."""
+        ...
+
+    def stalled(self) -> bool:
+        """Whether writes are being slowed or stopped."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,127 @@
+"""A data directory: whose it is, who is using it, and which format it has.
+
+    identity     JSON: the disk format, the directory's random id, the seed of its hash
+    lock         held while a process uses the directory
+    flushed      how far the log was once flushed (see sequence.py)
+    db/          RocksDB
+
+The identity is written once, whole and synced, before anything else, so a directory without one holds nothing of ours.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from gramme.node.engine.keyspace import DISK_FORMAT
+
+_IDENTITY = "identity"
+_SCRATCH = "identity.new"
+_LOCK = "lock"
+# What a directory without an identity may hold: an unfinished creation, or a file system's own.
+_HARMLESS = frozenset({_LOCK, _SCRATCH, "lost+found"})
+_SEED_BYTES = 16
+
+
+class DirectoryRefused(Exception):
+    """The directory cannot be used; the message is one line for a person."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    format: int
+    id: str
+    seed: str
+
+
+class DataDirectory:
+    """Made by `DataDirectory.open`; holds the lock until `close`."""
+
+    def __init__(self, path: Path, lock: int, identity: Identity) -> None:
+        self.path = path
+        self.id = identity.id
+        self.seed = bytes.fromhex(identity.seed)
+        self._lock = lock
+
+    @classmethod
+    def open(cls, path: Path) -> DataDirectory:
+        """Lock the directory and read its identity, giving it one if it is new. Raises DirectoryRefused."""
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            lock = _lock(path)
+        except OSError as error:
+            raise DirectoryRefused(f"cannot use data directory {path}: {error.strerror}") from error
+        try:
+            return cls(path, lock, _read(path) or _create(path))
+        except OSError as error:
+            os.close(lock)
+            raise DirectoryRefused(f"cannot use data directory {path}: {error.strerror}") from error
+        except DirectoryRefused:
+            os.close(lock)
+            raise
+
+    @property
+    def database(self) -> Path:
+        return self.path / "db"
+
+    @property
+    def flushed(self) -> Path:
+        return self.path / "flushed"
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+
+def _lock(path: Path) -> int:
+    names = {entry.name for entry in path.iterdir()}
+    if _IDENTITY not in names and not names <= _HARMLESS:
+        raise DirectoryRefused(
+            f"{path} is not empty and is no data directory of Gramme; choose another or empty it"
+        )
+    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise DirectoryRefused(f"data directory {path} is in use by another process") from None
+    return lock
+
+
+def _read(path: Path) -> Identity | None:
+    try:
+        raw = (path / _IDENTITY).read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        identity = msgspec.json.decode(raw, type=Identity)
+    except msgspec.DecodeError as error:
+        raise DirectoryRefused(f"{path / _IDENTITY} is damaged: {error}") from error
+    if identity.format > DISK_FORMAT:
+        raise DirectoryRefused(
+            f"{path} has disk format {identity.format}, and this version of Gramme reads up to "
+            f"{DISK_FORMAT}; use a newer version"
+        )
+    return identity
+
+
+def _create(path: Path) -> Identity:
+    identity = Identity(DISK_FORMAT, secrets.token_hex(16), secrets.token_hex(_SEED_BYTES))
+    scratch = path / _SCRATCH
+    with scratch.open("wb") as file:
+        file.write(msgspec.json.encode(identity))
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.rename(path / _IDENTITY)
+    sync_directory(path)
+    return identity
+
+
+def sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,180 @@
+"""The disk format: which row of which family has which key. `docs/disk-format.md` tells it in prose.
+
+    raft     group | 00                      replica state: term, index, epoch, checksum, totals, stamp
+             group | 01                      replica settings: table, range, log id, indexes it feeds
+             group | 02 | reader             cursor of a reader of the group's change log
+             group | 03 | source group       fence: the newest (epoch, term) heard from a source of index rows
+    item     table | token | key             item, or row of a global index
+    dedupe   table | token | key             of an index: the version at which a row was deleted
+    change   log id | index | ordinal        change
+    sys      "format", "table/" account / region / name, "next-id"
+
+Numbers are big-endian: group, log id and index 8 bytes, table and ordinal 4, token 8. A partition is a range of
+tokens and is not named in an item's key, so a split moves no items.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import msgspec
+
+from gramme.model.change import Change
+from gramme.model.table import Table
+from gramme.model.version import Version
+from gramme.partitions import TOKEN_SPACE, Partition
+
+# Raised when the meaning of any row changes. A directory with a higher one is refused.
+DISK_FORMAT = 1
+
+_U32 = struct.Struct(">I")
+_U64 = struct.Struct(">Q")
+_POSITION = struct.Struct(">QI")
+_STATE = struct.Struct(">B7Q")
+_STATE_FORMAT = 1
+
+SYS_FORMAT = b"format"
+SYS_NEXT_ID = b"next-id"
+SYS_TABLES = b"table/"
+
+
+class ReplicaState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What apply leaves behind besides rows; written in the same batch as the rows it sums up.
+
+    `checksum` is the sum, modulo 2^64, of the CRC-32s of all item rows: replicas at one index agree on it,
+    and a scan of the rows can verify it.
+    """
+
+    term: int
+    index: int
+    epoch: int
+    checksum: int
+    item_count: int
+    item_bytes: int
+    clock: int
+
+
+class ReplicaSettings(msgspec.Struct, frozen=True):
+    """What apply depends on. It changes only by an entry in the group's own log.
+
+    `index` names the global index this group keeps; None for a table's own partition.
+    """
+
+    group: int
+    table: Table
+    index: str | None
+    start: int
+    last: int
+    log_id: int
+
+
+class TableRecord(msgspec.Struct, frozen=True):
+    """Meta's row for a table: its definition and the partitions of it and of each index, by index name."""
+
+    table: Table
+    partitions: tuple[Partition, ...]
+    index_partitions: dict[str, tuple[Partition, ...]]
+
+
+def table_prefix(table_id: int) -> bytes:
+    return _U32.pack(table_id)
+
+
+def token_bound(table_id: int, token: int) -> bytes:
+    """The key before which all rows of lower tokens lie. `token` may be one past the last."""
+    if token >= TOKEN_SPACE:
+        return _U32.pack(table_id + 1)
+    return _U32.pack(table_id) + _U64.pack(token)
+
+
+def state_key(group: int) -> bytes:
+    return _U64.pack(group) + b"\0"
+
+
+def settings_key(group: int) -> bytes:
+    return _U64.pack(group) + b"\1"
+
+
+def cursor_key(group: int, reader: int) -> bytes:
+    return _U64.pack(group) + b"\2" + _U32.pack(reader)
+
+
+def fence_key(group: int, source: int) -> bytes:
+    return _U64.pack(group) + b"\3" + _U64.pack(source)
+
+
+def group_range(group: int) -> tuple[bytes, bytes]:
+    """All rows of a group in the raft family."""
+    return _U64.pack(group), _U64.pack(group + 1)
+
+
+def change_key(log_id: int, version: Version) -> bytes:
+    return _U64.pack(log_id) + _POSITION.pack(*version)
+
+
+def log_range(log_id: int) -> tuple[bytes, bytes]:
+    return _U64.pack(log_id), _U64.pack(log_id + 1)
+
+
+def encode_position(version: Version) -> bytes:
+    return _POSITION.pack(*version)
+
+
+def decode_position(raw: bytes) -> Version:
+    return Version(*_POSITION.unpack(raw))
+
+
+def encode_state(state: ReplicaState) -> bytes:
+    return _STATE.pack(_STATE_FORMAT, *msgspec.structs.astuple(state))
+
+
+def decode_state(raw: bytes) -> ReplicaState:
+    return ReplicaState(*_STATE.unpack(raw)[1:])
+
+
+_changes = msgspec.msgpack.Encoder()
+_change_decoder = msgspec.msgpack.Decoder(Change)
+
+
+def encode_change(change: Change) -> bytes:
+    return _changes.encode(change)
+
+
+def decode_change(raw: bytes) -> Change:
+    return _change_decoder.decode(raw)
+
+
+def encode_settings(settings: ReplicaSettings) -> bytes:
+    return msgspec.msgpack.encode(settings)
+
+
+def decode_settings(raw: bytes) -> ReplicaSettings:
+    return msgspec.msgpack.decode(raw, type=ReplicaSettings)
+
+
+def encode_tombstone(source: int, version: Version) -> bytes:
+    return _U64.pack(source) + _POSITION.pack(*version)
+
+
+def decode_tombstone(raw: bytes) -> tuple[int, Version]:
+    return _U64.unpack_from(raw)[0], Version(*_POSITION.unpack_from(raw, _U64.size))
+
+
+def encode_fence(epoch: int, term: int) -> bytes:
+    return _U64.pack(epoch) + _U64.pack(term)
+
+
+def decode_fence(raw: bytes) -> tuple[int, int]:
+    return _U64.unpack_from(raw)[0], _U64.unpack_from(raw, _U64.size)[0]
+
+
+def table_key(account: str, region: str, name: str) -> bytes:
+    return SYS_TABLES + f"{account}/{region}/{name}".encode()
+
+
+def encode_table(record: TableRecord) -> bytes:
+    return msgspec.msgpack.encode(record)
+
+
+def decode_table(raw: bytes) -> TableRecord:
+    return msgspec.msgpack.decode(raw, type=TableRecord)

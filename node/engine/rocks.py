@@ -1,0 +1,200 @@
+"""RocksDB, through rocksdict: the only module that knows it.
+
+Which calls keep Python's global lock and which give it up decides the shape of this file. Writes keep it, so they
+are small and never synced; `flush_wal` gives it up, so it runs in this engine's one thread while the event loop goes
+on. A batch that was refused for a stall is gone, so a batch is built anew for each try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import rocksdict
+
+from gramme.node.engine.api import Family, Operation, Row, WriteStall
+from gramme.node.engine.sequence import SequenceFile
+
+# Unflushed log is replayed at start, so its size bounds the time a crash costs.
+WAL_BYTES_MAX = 256 << 20
+# All families' write buffers together, so that idle families cost nothing.
+WRITE_BUFFER_BYTES_MAX = 128 << 20
+BLOCK_CACHE_BYTES = 128 << 20
+BLOOM_BITS_PER_KEY = 10
+# Families that are read by key and often miss; the others are read in order.
+_BLOOM_FAMILIES = frozenset({Family.ITEM, Family.LSI, Family.TXN, Family.DEDUPE})
+_STALL_WORDS = "stall"
+
+
+class DataLost(Exception):
+    """The log on disk ends before a point that was once durable."""
+
+
+class RocksEngine:
+    """Open with `RocksEngine.open`; that is where lost log is noticed."""
+
+    def __init__(self, path: Path, sequence_file: SequenceFile | None) -> None:
+        self._database = rocksdict.Rdict(str(path), _database_options(), _family_options())
+        self._families = [self._database.get_column_family(_name(family)) for family in Family]
+        self._handles = [
+            self._database.get_column_family_handle(_name(family)) for family in Family
+        ]
+        self._gets = [family.get for family in self._families]
+        self._write_options = rocksdict.WriteOptions()
+        self._write_options.no_slowdown = True
+        self._sequence_file = sequence_file
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flush")
+
+    @classmethod
+    def open(
+        cls, path: Path, sequence_path: Path | None, *, accept_data_loss: bool = False
+    ) -> RocksEngine:
+        """Open the database at `path`, creating it if there is none.
+
+        With `sequence_path`, every flush is noted there, and a database that recovers to less than was once
+        flushed raises DataLost. Without it nothing is ever flushed. The test opens read-only: a normal open
+        rewrites the log and so destroys the evidence.
+        """
+        if sequence_path is None:
+            return cls(path, None)
+        sequence_file = SequenceFile(sequence_path)
+        expected = sequence_file.flushed
+        if expected and not accept_data_loss:
+            recovered = _recovered_sequence(path)
+            if recovered < expected:
+                sequence_file.close()
+                raise DataLost(
+                    f"{path} holds changes up to {recovered}, but {expected} was once safely on disk: "
+                    "its log was damaged or cut short"
+                )
+        engine = cls(path, sequence_file)
+        if expected > engine._database.latest_sequence_number():
+            sequence_file.reset(engine._database.latest_sequence_number())
+        return engine
+
+    def get(self, family: Family, key: bytes) -> bytes | None:
+        value: bytes | None = self._gets[family](key)
+        return value
+
+    def scan(
+        self, family: Family, lower: bytes, upper: bytes, *, forward: bool = True
+    ) -> Iterator[tuple[bytes, bytes]]:
+        rows = self._families[family]
+        if forward:
+            options = rocksdict.ReadOptions()
+            options.set_iterate_upper_bound(upper)
+            return rows.items(from_key=lower, read_opt=options)  # type: ignore[return-value]
+        # The iterator is made here, not in the generator: it must show this moment, not the first step's.
+        return _backward(rows.items(backwards=True, from_key=upper), lower, upper)  # type: ignore[arg-type]
+
+    def write(self, operations: Iterable[Operation]) -> None:
+        batch = rocksdict.WriteBatch(raw_mode=True)
+        handles = self._handles
+        for operation in operations:
+            if isinstance(operation, Row):
+                family, key, value = operation
+                if value is None:
+                    batch.delete(key, handles[family])
+                else:
+                    batch.put(key, value, handles[family])
+            else:
+                family, lower, upper = operation
+                batch.delete_range(lower, upper, handles[family])
+        try:
+            self._database.write(batch, self._write_options)
+        except Exception as error:
+            if _STALL_WORDS in str(error).lower():
+                raise WriteStall from error
+            raise
+
+    async def flush(self) -> None:
+        if self._sequence_file is None:
+            return
+        # Read before the flush begins: what is written meanwhile is not covered by it.
+        sequence = self._database.latest_sequence_number()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._flush, sequence)
+
+    def stalled(self) -> bool:
+        return bool(
+            self._database.property_int_value("rocksdb.is-write-stopped")
+            or self._database.property_int_value("rocksdb.actual-delayed-write-rate")
+        )
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        if self._sequence_file is not None:
+            self._flush(self._database.latest_sequence_number())
+            self._sequence_file.close()
+        self._families.clear()
+        self._handles.clear()
+        self._gets.clear()
+        self._database.close()
+
+    def _flush(self, sequence: int) -> None:
+        assert self._sequence_file is not None
+        self._database.flush_wal(True)
+        self._sequence_file.note(sequence)
+
+
+def _backward(
+    rows: Iterator[tuple[bytes, bytes]], lower: bytes, upper: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    """Of rows that go down, those within bounds. RocksDB's lower bound cannot be set, so we stop ourselves."""
+    for row in rows:
+        if row[0] < lower:
+            return
+        if row[0] < upper:
+            yield row
+
+
+def _recovered_sequence(path: Path) -> int:
+    if not path.exists():
+        return 0
+    access = rocksdict.AccessType.read_only()
+    try:
+        database = rocksdict.Rdict(str(path), _database_options(), _family_options(), access)
+    except Exception as error:
+        raise DataLost(f"{path} cannot be read: {error}") from error
+    sequence = database.latest_sequence_number()
+    database.close()
+    return sequence
+
+
+def _name(family: Family) -> str:
+    return family.name.lower()
+
+
+def _database_options() -> rocksdict.Options:
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_max_total_wal_size(WAL_BYTES_MAX)
+    options.set_db_write_buffer_size(WRITE_BUFFER_BYTES_MAX)
+    options.set_max_background_jobs(2)
+    options.set_keep_log_file_num(4)
+    options.set_max_log_file_size(8 << 20)
+    options.set_stats_dump_period_sec(0)
+    options.set_max_open_files(1024)
+    return options
+
+
+def _family_options() -> dict[str, rocksdict.Options]:
+    cache = rocksdict.Cache(BLOCK_CACHE_BYTES)
+    return {_name(family): _options_of(family, cache) for family in Family}
+
+
+def _options_of(family: Family, cache: rocksdict.Cache) -> rocksdict.Options:
+    options = rocksdict.Options(raw_mode=True)
+    options.set_write_buffer_size(64 << 20)
+    options.set_level_compaction_dynamic_level_bytes(True)
+    options.set_compression_type(rocksdict.DBCompressionType.lz4())
+    blocks = rocksdict.BlockBasedOptions()
+    blocks.set_block_cache(cache)
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    if family in _BLOOM_FAMILIES:
+        blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
+    options.set_block_based_table_factory(blocks)
+    return options

@@ -1,0 +1,253 @@
+"""One partition's replica: it admits a write, evaluates it, and proposes its effect.
+
+The loop is the lock: between reading the current item and proposing its effect nothing else runs. The current item is
+the newest *proposed* one, which the overlay holds until its round is flushed. From that follow the two rules that keep
+unflushed state from leaving the node:
+
+- an answer drawn from a proposed item, a failed condition included, waits for that item's round;
+- a page, which reads the engine, waits for the round whose rows are written but not yet flushed, if that round
+  touches the page's partition key. What is proposed and not yet written it cannot see.
+
+With one member the group needs no log: the effect batch is the log, with the term, index and epoch an entry would have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from gramme.clock import Clock
+from gramme.codec.item import body_of, size_of
+from gramme.codec.json import decode_item, encode_item
+from gramme.commands import Found, Get, Page, Query, Write, Written
+from gramme.errors import GrammeError
+from gramme.model.version import Stamp, Version
+from gramme.node.apply import change_row, item_row, next_state
+from gramme.node.engine.api import Engine, Family, Operation, Row
+from gramme.node.engine.keyspace import (
+    ReplicaSettings,
+    ReplicaState,
+    encode_state,
+    state_key,
+    table_prefix,
+)
+from gramme.node.evaluate import evaluate
+from gramme.node.pages import read_page
+from gramme.partitions import TOKEN_BYTES
+
+# The region of stamps made here. Regions get numbers when there is more than one.
+LOCAL_REGION = 0
+# A hybrid logical clock: milliseconds above, a counter below.
+CLOCK_COUNTER_BITS = 16
+
+
+class Flushed(asyncio.Future[None]):
+    """Done when a round is durable. Many wait for one, so a waiter that is cancelled must not cancel it."""
+
+    def cancel(self, msg: object = None) -> bool:
+        return False
+
+
+class Round:
+    """One group commit: entries of all replicas, written together and flushed together."""
+
+    __slots__ = ("entries", "flushed", "size_bytes")
+
+    def __init__(self) -> None:
+        self.entries: dict[Member, list[Entry]] = {}
+        self.size_bytes = 0
+        self.flushed = Flushed()
+
+
+class Entry(NamedTuple):
+    """Operations that happen together, and the state row that goes with them."""
+
+    operations: list[Operation]
+    state: Row
+    size_bytes: int
+    applied_index: int
+    keys: tuple[bytes, ...]
+
+
+class Member(Protocol):
+    """What the commit loop tells the group an entry came from."""
+
+    def writing(self, round: Round) -> None:
+        """The round's rows are about to become visible in the engine."""
+        ...
+
+    def settled(self, round: Round, entries: list[Entry]) -> None:
+        """The round's rows are durable."""
+        ...
+
+
+class Commits(Protocol):
+    """The commit loop, as a replica sees it."""
+
+    def admit(self) -> None:
+        """Raises Throttling when there is no room for another write."""
+        ...
+
+    def propose(self, member: Member, entry: Entry) -> Round: ...
+
+
+class Pending(NamedTuple):
+    """A row that is proposed and not yet flushed. `version` is its source's, for a row of an index."""
+
+    stored: bytes | None
+    version: Version
+    round: Round
+
+
+class Replica:
+    """See the module's head. Everything public is called on the event loop."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        commits: Commits,
+        clock: Clock,
+        settings: ReplicaSettings,
+        state: ReplicaState,
+    ) -> None:
+        self.settings = settings
+        self.state = state
+        self.flushed_index = state.index
+        # Called whenever more of the change log may be read.
+        self.on_flushed: list[Callable[[], None]] = []
+        # Raises when a reader of the changes is too far behind for more to be written.
+        self.on_admit: list[Callable[[], None]] = []
+        self.watched = False
+        self._engine = engine
+        self._commits = commits
+        self._clock = clock
+        table = settings.table
+        index = None if settings.index is None else table.index(settings.index)
+        self.table_id = table.id if index is None else index.id
+        self._prefix = table_prefix(self.table_id)
+        self._state_key = state_key(settings.group)
+        self._overlay: dict[bytes, Pending] = {}
+        self._proposed_tokens: set[bytes] = set()
+        self._written_tokens: set[bytes] = set()
+        self._written_round: Round | None = None
+
+    # Reads
+
+    async def get(self, get: Get) -> Found:
+        pending = self._overlay.get(get.key)
+        if pending is None:
+            stored = self._engine.get(Family.ITEM, self._prefix + get.key)
+        else:
+            await pending.round.flushed
+            stored = pending.stored
+        if stored is None:
+            return Found(None, 0)
+        body = body_of(stored)
+        if get.projection is not None:
+            body = encode_item(get.projection.project(decode_item(body)))
+        return Found(body, size_of(stored))
+
+    async def query(self, query: Query) -> Page:
+        prefix = self._prefix
+        lower, upper = prefix + query.lower, prefix + query.upper
+        if query.start is not None:
+            if query.forward:
+                lower = max(lower, prefix + query.start + b"\0")
+            else:
+                upper = min(upper, prefix + query.start)
+        if lower >= upper:
+            return Page([], 0, 0, 0, None)
+        visible = self._written_round
+        unflushed = visible is not None and query.lower[:TOKEN_BYTES] in self._written_tokens
+        rows = self._engine.scan(Family.ITEM, lower, upper, forward=query.forward)
+        page = await read_page(rows, query)
+        if unflushed and visible is not None:
+            await visible.flushed
+        return page
+
+    # Writes
+
+    async def write(self, write: Write) -> Written:
+        self._commits.admit()
+        for check in self.on_admit:
+            check()
+        key = write.key
+        pending = self._overlay.get(key)
+        current = (
+            self._engine.get(Family.ITEM, self._prefix + key) if pending is None else pending.stored
+        )
+        try:
+            outcome = evaluate(self.settings.table, current, write, watched=self.watched)
+        except GrammeError:
+            if pending is not None:
+                await pending.round.flushed
+            raise
+        if outcome.effective:
+            round = self._propose_item(key, current, outcome.new, outcome.size)
+            await round.flushed
+        elif pending is not None:
+            await pending.round.flushed
+        return outcome.written
+
+    def _propose_item(self, key: bytes, old: bytes | None, body: bytes | None, size: int) -> Round:
+        version = Version(self.state.index + 1, 0)
+        stamp = self.next_stamp()
+        row = item_row(self._prefix + key, body, size, version, stamp)
+        operations: list[Operation] = [row]
+        if self.watched:
+            operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
+        state = next_state(self.state, version.index, stamp.clock, old, row)
+        round = self.propose(operations, state, (key,))
+        self.remember(key, Pending(row.value, version, round))
+        return round
+
+    # What the tailers' half of the replica builds on, in `node/tail/`
+
+    def current(self, key: bytes) -> Pending | bytes | None:
+        """The newest proposed row, or the stored one."""
+        return self._overlay.get(key) or self._engine.get(Family.ITEM, self._prefix + key)
+
+    def row_key(self, key: bytes) -> bytes:
+        return self._prefix + key
+
+    def next_stamp(self) -> Stamp:
+        """A stamp greater than every stamp of this partition."""
+        clock = max(self._clock.now_ms() << CLOCK_COUNTER_BITS, self.state.clock + 1)
+        return Stamp(clock, LOCAL_REGION)
+
+    def propose(
+        self, operations: list[Operation], state: ReplicaState, keys: tuple[bytes, ...]
+    ) -> Round:
+        """Hand operations to the commit loop as this group's next entry."""
+        self.state = state
+        size = 0
+        for operation in operations:
+            size += len(operation[1]) + len(operation[2] or b"")
+        row = Row(Family.RAFT, self._state_key, encode_state(state))
+        entry = Entry(operations, row, size, state.index, keys)
+        for key in keys:
+            self._proposed_tokens.add(key[:TOKEN_BYTES])
+        return self._commits.propose(self, entry)
+
+    def remember(self, key: bytes, pending: Pending) -> None:
+        self._overlay[key] = pending
+
+    # What the commit loop tells
+
+    def writing(self, round: Round) -> None:
+        self._written_round = round
+        self._written_tokens, self._proposed_tokens = self._proposed_tokens, set()
+
+    def settled(self, round: Round, entries: list[Entry]) -> None:
+        overlay = self._overlay
+        for entry in entries:
+            for key in entry.keys:
+                pending = overlay.get(key)
+                if pending is not None and pending.round is round:
+                    del overlay[key]
+        self._written_round = None
+        self._written_tokens = set()
+        self.flushed_index = entries[-1].applied_index
+        for notify in self.on_flushed:
+            notify()

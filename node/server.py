@@ -1,0 +1,185 @@
+"""A storage node: finds the replica a command is for, and owns what runs behind it.
+
+Embedded, a router calls this object where a cluster will have a gRPC stream; it has the methods of the router's seam.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gramme.clock import Clock
+from gramme.commands import (
+    Administration,
+    CreateTable,
+    DeleteTable,
+    Found,
+    Get,
+    Page,
+    Query,
+    Write,
+    Written,
+)
+from gramme.errors import ResourceNotFound, Throttling
+from gramme.model.table import Table
+from gramme.node.commit import CommitLoop
+from gramme.node.engine.api import Engine, Family
+from gramme.node.engine.keyspace import (
+    ReplicaSettings,
+    TableRecord,
+    decode_settings,
+    decode_state,
+    settings_key,
+    state_key,
+)
+from gramme.node.meta import Meta, settings_of
+from gramme.node.replica import Replica
+from gramme.node.tail.indexes import IndexReader, IndexWrite
+from gramme.node.tail.tailer import Cursors, Tailer
+from gramme.node.tail.target import IndexTarget
+from gramme.partitions import Partition, PartitionMap
+
+# Entries an index may be behind its table before the table takes no more writes.
+INDEX_BACKLOG_MAX = 1_000_000
+
+
+@dataclass(slots=True)
+class NodeSettings:
+    seed: bytes
+    # Holds changes back from indexes, so that an application can be seen to cope with a stale one.
+    index_delay_ms: int = 0
+
+
+@dataclass(slots=True)
+class _Group:
+    replica: Replica
+    target: IndexTarget | None = None
+    tailers: list[asyncio.Task[None]] = field(default_factory=list)
+
+
+class Node:
+    """`run` must be running for anything else to make progress."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        settings: NodeSettings,
+        on_failure: Callable[[str], None],
+    ) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._settings = settings
+        self._commits = CommitLoop(engine, on_failure)
+        self._meta = Meta(engine, self._commits)
+        self._groups: dict[int, _Group] = {}
+        self._replicas: dict[int, Replica] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        # Told of every table there is, and of what changes.
+        self.on_table: Callable[[TableRecord], None] = lambda record: None
+        self.on_drop: Callable[[Table], None] = lambda table: None
+
+    async def run(self, ready: asyncio.Event) -> None:
+        """Serve until stopped. Sets `ready` once every table is open."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            commits = tasks.create_task(self._commits.run())
+            for record in self._meta.records():
+                self._open(record)
+            ready.set()
+            await commits
+            for group in self._groups.values():
+                for tailer in group.tailers:
+                    tailer.cancel()
+
+    def stop(self) -> None:
+        """Finish what has been proposed, then let `run` return."""
+        self._commits.stop()
+
+    # The seam
+
+    async def get(self, partition: Partition, get: Get) -> Found:
+        return await self._replica(partition).get(get)
+
+    async def write(self, partition: Partition, write: Write) -> Written:
+        return await self._replica(partition).write(write)
+
+    async def query(self, partition: Partition, query: Query) -> Page:
+        return await self._replica(partition).query(query)
+
+    async def administer(self, command: Administration) -> Table:
+        async with self._meta.lock:
+            if isinstance(command, CreateTable):
+                record = await self._meta.create(command)
+                self._open(record)
+            else:
+                record = await self._delete(command)
+            return record.table
+
+    # Groups
+
+    def _replica(self, partition: Partition) -> Replica:
+        replica = self._replicas.get(partition.group)
+        if replica is None:
+            raise ResourceNotFound
+        return replica
+
+    async def _delete(self, command: DeleteTable) -> TableRecord:
+        record = self._meta.find(command)
+        self.on_drop(record.table)
+        for settings in settings_of(record):
+            group = self._groups.pop(settings.group, None)
+            self._replicas.pop(settings.group, None)
+            for tailer in group.tailers if group is not None else ():
+                tailer.cancel()
+        await self._meta.delete(record)
+        return record
+
+    def _open(self, record: TableRecord) -> None:
+        for settings in settings_of(record):
+            self._groups[settings.group] = self._open_group(settings)
+        for partition in record.partitions:
+            self._start_tailers(record, self._groups[partition.group])
+        for settings in settings_of(record):
+            self._replicas[settings.group] = self._groups[settings.group].replica
+        self.on_table(record)
+
+    def _open_group(self, named: ReplicaSettings) -> _Group:
+        """Open a group by its own rows: what meta says of it only tells that it is here."""
+        settings = self._engine.get(Family.RAFT, settings_key(named.group))
+        state = self._engine.get(Family.RAFT, state_key(named.group))
+        assert settings is not None and state is not None, f"group {named.group} has lost its rows"
+        replica = Replica(
+            self._engine, self._commits, self._clock, decode_settings(settings), decode_state(state)
+        )
+        target = None if named.index is None else IndexTarget(self._engine, replica)
+        return _Group(replica, target)
+
+    def _start_tailers(self, record: TableRecord, group: _Group) -> None:
+        assert self._tasks is not None
+        replica = group.replica
+        indexes = replica.settings.table.indexes
+        replica.watched = bool(indexes)
+        cursors = Cursors(self._engine, replica, [index.id for index in indexes])
+        for index in indexes:
+            partitions = PartitionMap(record.index_partitions[index.name])
+            reader = IndexReader(replica, index, partitions, self._settings.seed, self._send)
+            tailer = Tailer(
+                self._engine, replica, cursors, reader, self._clock, self._settings.index_delay_ms
+            )
+            replica.on_admit.append(_backlog_check(tailer, index.name))
+            group.tailers.append(self._tasks.create_task(tailer.run()))
+
+    async def _send(self, group: int, write: IndexWrite) -> None:
+        target = self._groups[group].target
+        assert target is not None, f"group {group} keeps no index"
+        await target.apply(write)
+
+
+def _backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
+    def check() -> None:
+        if tailer.backlog() > INDEX_BACKLOG_MAX:
+            raise Throttling(f"The index {index} is too far behind its table. Try again later.")
+
+    return check

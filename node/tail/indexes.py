@@ -1,0 +1,143 @@
+"""Global secondary indexes: what a change of an item means for an index, and how it gets there.
+
+An index is a hidden table. Its row for an item is keyed by the index's own key followed by the item's, so two items with
+equal index keys have two rows. A change sends at most a delete of the old row and an upsert of the new one, each with
+the item's version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from gramme.capacity import item_size
+from gramme.codec.json import decode_item, encode_item
+from gramme.codec.key import encode_component
+from gramme.model.change import Change
+from gramme.model.item import Item
+from gramme.model.table import Index, KeyAttribute, Table
+from gramme.model.version import Version
+from gramme.node.replica import Replica
+from gramme.partitions import TOKEN_BYTES, PartitionMap, token_bytes
+
+
+class IndexRow(msgspec.Struct, frozen=True, gc=False):
+    """A row to put, or to delete where `body` is None, unless the index has a newer version of it."""
+
+    key: bytes
+    body: bytes | None
+    size: int
+    version: Version
+
+
+class IndexWrite(msgspec.Struct, frozen=True):
+    """Rows from one source group for one target group.
+
+    `epoch` and `term` are the source's; a target refuses older ones than it has seen. Changes up to `watermark`
+    will never be sent again.
+    """
+
+    source: int
+    epoch: int
+    term: int
+    rows: list[IndexRow]
+    watermark: Version
+
+
+# Delivers to the group that keeps the rows; returns when it has made them durable.
+Send = Callable[[int, IndexWrite], Coroutine[Any, Any, None]]
+
+
+class IndexReader:
+    """Feeds one index from one group's changes."""
+
+    def __init__(
+        self, replica: Replica, index: Index, partitions: PartitionMap, seed: bytes, send: Send
+    ) -> None:
+        self.id = index.id
+        self._replica = replica
+        self._index = index
+        self._partitions = partitions
+        self._seed = seed
+        self._send = send
+        self._watermark = Version(0, 0)
+        # Targets that have been sent deletes since they last heard how far we have come.
+        self._keeping_tombstones: set[int] = set()
+
+    async def deliver(self, changes: list[Change]) -> None:
+        table = self._replica.settings.table
+        batches: dict[int, list[IndexRow]] = {}
+        for change in changes:
+            for row in index_rows(table, self._index, self._seed, change):
+                group = self._partitions.find(row.key[:TOKEN_BYTES]).group
+                batches.setdefault(group, []).append(row)
+                if row.body is None:
+                    self._keeping_tombstones.add(group)
+        await self._send_all(batches)
+
+    async def passed(self, position: Version) -> None:
+        self._watermark = position
+        groups, self._keeping_tombstones = self._keeping_tombstones, set()
+        await self._send_all({group: [] for group in groups})
+
+    async def _send_all(self, batches: dict[int, list[IndexRow]]) -> None:
+        state = self._replica.state
+        source = self._replica.settings.group
+        writes = [
+            (group, IndexWrite(source, state.epoch, state.term, rows, self._watermark))
+            for group, rows in batches.items()
+        ]
+        if len(writes) == 1:
+            await self._send(*writes[0])
+        elif writes:
+            async with asyncio.TaskGroup() as tasks:
+                for group, write in writes:
+                    tasks.create_task(self._send(group, write))
+
+
+def index_rows(table: Table, index: Index, seed: bytes, change: Change) -> list[IndexRow]:
+    """What `change` does to `index`."""
+    old = None if change.old is None else decode_item(change.old)
+    new = None if change.new is None else decode_item(change.new)
+    base_key = change.key[TOKEN_BYTES:]
+    old_key = None if old is None else index_key(index, seed, old, base_key)
+    new_key = None if new is None else index_key(index, seed, new, base_key)
+    rows = []
+    if old_key is not None and old_key != new_key:
+        rows.append(IndexRow(old_key, None, 0, change.version))
+    if new is not None and new_key is not None:
+        view = project(table, index, new)
+        if old is None or old_key != new_key or project(table, index, old) != view:
+            rows.append(IndexRow(new_key, encode_item(view), item_size(view), change.version))
+    return rows
+
+
+def index_key(index: Index, seed: bytes, item: Item, base_key: bytes) -> bytes | None:
+    """The key of the item's row in the index; None if the item lacks a part of it and so is not indexed."""
+    hashed = _components(index.hash, item)
+    ranged = _components(index.range, item)
+    if hashed is None or ranged is None:
+        return None
+    return token_bytes(seed, hashed) + hashed + ranged + base_key
+
+
+def project(table: Table, index: Index, item: Item) -> Item:
+    """The part of an item that an index keeps."""
+    if index.projection == "ALL":
+        return item
+    names = [key.name for key in (*table.keys, *index.keys)]
+    names.extend(index.non_key_attributes)
+    return {name: item[name] for name in dict.fromkeys(names) if name in item}
+
+
+def _components(attributes: tuple[KeyAttribute, ...], item: Item) -> bytes | None:
+    parts = []
+    for attribute in attributes:
+        value = item.get(attribute.name)
+        if value is None or attribute.type not in value:
+            return None
+        parts.append(encode_component(attribute.type, value))
+    return b"".join(parts)

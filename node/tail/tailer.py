@@ -1,0 +1,180 @@
+"""The cursor loop: reads a group's changes in order, delivers them, and remembers how far it has come.
+
+Delivery is at least once. The cursor is saved about once a second, as an entry of the group it belongs to, together with
+the removal of changes that every reader has passed; after a crash a reader repeats at most what came since. The loop reads
+on from where it stands, never from the head of the log: RocksDB is slow at finding its way over deleted rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from itertools import islice
+from typing import Protocol
+
+import msgspec
+
+from gramme.clock import Clock
+from gramme.model.change import Change
+from gramme.model.version import Version
+from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row
+from gramme.node.engine.keyspace import (
+    change_key,
+    cursor_key,
+    decode_change,
+    decode_position,
+    encode_position,
+)
+from gramme.node.replica import CLOCK_COUNTER_BITS, Replica, Round
+
+# A batch is decoded, delivered and flushed as one; small enough not to hold the loop for long.
+BATCH_CHANGES_MAX = 128
+BATCH_BYTES_MAX = 256 << 10
+CURSOR_INTERVAL_S = 1.0
+DELAY_POLL_S = 0.05
+
+BEGINNING = Version(0, 0)
+
+
+class Reader(Protocol):
+    """Somebody who wants the changes of one group, and whose cursor has a number."""
+
+    id: int
+
+    async def deliver(self, changes: list[Change]) -> None:
+        """Take changes, in order. When this returns they need never be delivered again."""
+        ...
+
+    async def passed(self, position: Version) -> None:
+        """Told that changes up to `position` will not be delivered again, even after a crash."""
+        ...
+
+
+class Cursors:
+    """How far each reader of one group's change log has durably come."""
+
+    def __init__(self, engine: Engine, replica: Replica, readers: list[int]) -> None:
+        self._replica = replica
+        self._saved = {reader: self._load(engine, reader) for reader in readers}
+        self._trimmed = min(self._saved.values(), default=BEGINNING)
+
+    def saved(self, reader: int) -> Version:
+        return self._saved[reader]
+
+    def save(self, reader: int, position: Version) -> Round:
+        """Propose the new cursor, and drop the changes that nobody needs any more."""
+        replica = self._replica
+        self._saved[reader] = position
+        operations: list[Operation] = [
+            Row(
+                Family.RAFT,
+                cursor_key(replica.settings.group, reader),
+                encode_position(position),
+            )
+        ]
+        needed = min(self._saved.values())
+        if needed > self._trimmed:
+            log_id = replica.settings.log_id
+            operations.append(
+                RangeDelete(
+                    Family.CHANGE,
+                    change_key(log_id, self._trimmed),
+                    change_key(log_id, after(needed)),
+                )
+            )
+            self._trimmed = needed
+        state = msgspec.structs.replace(replica.state, index=replica.state.index + 1)
+        return replica.propose(operations, state, ())
+
+    def _load(self, engine: Engine, reader: int) -> Version:
+        raw = engine.get(Family.RAFT, cursor_key(self._replica.settings.group, reader))
+        return BEGINNING if raw is None else decode_position(raw)
+
+
+def after(position: Version) -> Version:
+    return Version(position.index, position.ordinal + 1)
+
+
+class Tailer:
+    """Runs one reader over one group's changes."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        replica: Replica,
+        cursors: Cursors,
+        reader: Reader,
+        clock: Clock,
+        delay_ms: int = 0,
+    ) -> None:
+        self._engine = engine
+        self._replica = replica
+        self._cursors = cursors
+        self._reader = reader
+        self._clock = clock
+        self._delay_ms = delay_ms
+        self.position = cursors.saved(reader.id)
+        self._unsaved = False
+        self._wake = asyncio.Event()
+        self._wake.set()
+        replica.on_flushed.append(self._wake.set)
+
+    def backlog(self) -> int:
+        """How many entries this reader is behind, at most."""
+        return self._replica.state.index - self.position.index
+
+    async def run(self) -> None:
+        save_at_s = asyncio.get_running_loop().time() + CURSOR_INTERVAL_S
+        while True:
+            self._wake.clear()
+            changes = self._read()
+            if changes:
+                await self._wait_until_due(changes[-1])
+                await self._reader.deliver(changes)
+                self.position = changes[-1].version
+                self._unsaved = True
+            now_s = asyncio.get_running_loop().time()
+            if self._unsaved and now_s >= save_at_s:
+                await self._save()
+                save_at_s = now_s + CURSOR_INTERVAL_S
+            elif not changes:
+                await self._rest(save_at_s - now_s)
+
+    def _read(self) -> list[Change]:
+        """The next changes that are flushed. What is written but not flushed must not be seen by anybody."""
+        log_id = self._replica.settings.log_id
+        lower = change_key(log_id, after(self.position))
+        upper = change_key(log_id, Version(self._replica.flushed_index + 1, 0))
+        if lower >= upper:
+            return []
+        changes = []
+        size = 0
+        for _, raw in islice(self._engine.scan(Family.CHANGE, lower, upper), BATCH_CHANGES_MAX):
+            changes.append(decode_change(raw))
+            size += len(raw)
+            if size > BATCH_BYTES_MAX:
+                break
+        if not changes:
+            # Entries without changes, such as a saved cursor, are passed in silence.
+            self.position = max(self.position, Version(self._replica.flushed_index, 0))
+        return changes
+
+    async def _wait_until_due(self, change: Change) -> None:
+        due_ms = (change.stamp.clock >> CLOCK_COUNTER_BITS) + self._delay_ms
+        while self._delay_ms and self._clock.now_ms() < due_ms:
+            await asyncio.sleep(DELAY_POLL_S)
+
+    async def _save(self) -> None:
+        position = self.position
+        self._unsaved = False
+        await self._cursors.save(self._reader.id, position).flushed
+        await self._reader.passed(position)
+
+    async def _rest(self, seconds: float) -> None:
+        """Sleep until more is flushed or, with a cursor still to be saved, until it is time for that."""
+        if not self._unsaved:
+            await self._wake.wait()
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(seconds, 0)):
+                await self._wake.wait()

@@ -1,0 +1,82 @@
+"""A data directory is ours, whole and alone, or it is refused in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gramme.node.engine.directory import DataDirectory, DirectoryRefused, Identity
+from gramme.node.engine.keyspace import DISK_FORMAT
+
+
+def test_a_new_directory_gets_an_identity_it_keeps(tmp_path: Path) -> None:
+    first = DataDirectory.open(tmp_path / "new" / "data")
+    first.close()
+
+    again = DataDirectory.open(tmp_path / "new" / "data")
+
+    assert (again.id, again.seed) == (first.id, first.seed)
+    again.close()
+
+
+def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
+    held = DataDirectory.open(tmp_path)
+
+    with pytest.raises(DirectoryRefused, match="in use by another process"):
+        DataDirectory.open(tmp_path)
+
+    held.close()
+
+
+def test_a_foreign_directory_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "letters.txt").write_text("mine")
+
+    with pytest.raises(DirectoryRefused, match="no data directory of Gramme"):
+        DataDirectory.open(tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["letters.txt"]
+
+
+def test_a_database_without_identity_is_refused(tmp_path: Path) -> None:
+    DataDirectory.open(tmp_path).close()
+    (tmp_path / "db").mkdir()
+    (tmp_path / "identity").unlink()
+
+    with pytest.raises(DirectoryRefused):
+        DataDirectory.open(tmp_path)
+
+
+def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch()
+    (tmp_path / "identity.new").write_bytes(b'{"form')
+
+    directory = DataDirectory.open(tmp_path)
+
+    assert len(directory.seed) == 16
+    directory.close()
+
+
+def test_a_newer_format_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    identity = Identity(DISK_FORMAT + 1, "ab", "cd")
+    (tmp_path / "identity").write_bytes(msgspec.json.encode(identity))
+
+    with pytest.raises(
+        DirectoryRefused, match=f"disk format {DISK_FORMAT + 1}.* up to {DISK_FORMAT}"
+    ):
+        DataDirectory.open(tmp_path)
+
+
+def test_a_damaged_identity_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "identity").write_bytes(b"{}")
+
+    with pytest.raises(DirectoryRefused, match="is damaged"):
+        DataDirectory.open(tmp_path)
+
+
+def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(DirectoryRefused, match="cannot use data directory"):
+        DataDirectory.open(tmp_path / "file" / "data")
