@@ -31,6 +31,9 @@ _QUERY_PARAMETERS_MAX = 100
 
 # A credential is good for a day, and few are in use at a time.
 _CALLERS_MAX = 1024
+_KEY_BYTES_MAX = 1024
+# The length of a signature: 32 bytes in hexadecimal.
+_SIGNATURE_BYTES = 64
 
 
 class Authenticator:
@@ -39,28 +42,21 @@ class Authenticator:
     __slots__ = ("_callers",)
 
     def __init__(self) -> None:
-        # The Authorization header up to its first comma -> who it is.
+        # A good Authorization header less its signature, which comes last -> who it is.
         self._callers: dict[bytes, Caller] = {}
 
-    def caller(self, headers: Mapping[bytes, bytes], query: bytes) -> Caller:
-        """Return who sent a request. Raises MissingAuthenticationToken and IncompleteSignature."""
-        authorization = headers.get(b"authorization")
-        if authorization is not None and not query:
-            # Callers are kept under a key that only a whole header begins with, so what is left to check is
-            # that this header is whole.
-            caller = self._callers.get(authorization[: authorization.find(b",")])
-            if (
-                caller is not None
-                and b" SignedHeaders=" in authorization
-                and b" Signature=" in authorization
-                and b"x-amz-date" in headers
-            ):
-                return caller
-        return self._identify(authorization, headers, query)
+    def caller(self, authorization: bytes | None, has_date: bool, query: bytes) -> Caller:
+        """Return who sent a request. Raises MissingAuthenticationToken and IncompleteSignature.
 
-    def _identify(
-        self, authorization: bytes | None, headers: Mapping[bytes, bytes], query: bytes
-    ) -> Caller:
+        `has_date` tells whether there is an X-Amz-Date or a Date header.
+        """
+        if authorization is not None and has_date and not query:
+            caller = self._callers.get(authorization[:-_SIGNATURE_BYTES])
+            if caller is not None:
+                return caller
+        return self._identify(authorization, has_date, query)
+
+    def _identify(self, authorization: bytes | None, has_date: bool, query: bytes) -> Caller:
         parameters = _query_parameters(query)
         if "X-Amz-Algorithm" in parameters:
             if authorization is not None:
@@ -71,19 +67,18 @@ class Authenticator:
             return _parse_credential(parameters["X-Amz-Algorithm"], parameters["X-Amz-Credential"])
         if authorization is None:
             raise MissingAuthenticationToken
-        caller = _caller_of_header(authorization.decode("latin-1").strip(), headers)
-        self._remember(authorization, caller)
+        caller = _caller_of_header(authorization.decode("latin-1").strip(), has_date)
+        self._remember(authorization[:-_SIGNATURE_BYTES], caller)
         return caller
 
-    def _remember(self, authorization: bytes, caller: Caller) -> None:
-        key, comma, _ = authorization.partition(b",")
-        if comma and key.startswith(b"AWS4-HMAC-SHA256 Credential="):
+    def _remember(self, key: bytes, caller: Caller) -> None:
+        if key.endswith(b"Signature=") and len(key) <= _KEY_BYTES_MAX:
             if len(self._callers) >= _CALLERS_MAX:
                 self._callers.clear()
             self._callers[key] = caller
 
 
-def _caller_of_header(authorization: str, headers: Mapping[bytes, bytes]) -> Caller:
+def _caller_of_header(authorization: str, has_date: bool) -> Caller:
     if not authorization.startswith("AWS4-"):
         raise MissingAuthenticationToken
     algorithm, _, rest = authorization.partition(" ")
@@ -94,7 +89,7 @@ def _caller_of_header(authorization: str, headers: Mapping[bytes, bytes]) -> Cal
         for name in _HEADER_PARAMETERS
         if not parameters.get(name)
     ]
-    if b"x-amz-date" not in headers and b"date" not in headers:
+    if not has_date:
         complaints.append(
             "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "
         )

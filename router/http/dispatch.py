@@ -46,6 +46,8 @@ _STREAMS_OPERATIONS = frozenset(("DescribeStream", "GetRecords", "GetShardIterat
 
 _CONTENT_TYPES = frozenset((b"application/x-amz-json-1.0", b"application/json"))
 
+_PREFLIGHT = (b"access-control-request-method", b"access-control-request-headers")
+
 # DynamoDB has this body for every 404.
 _NOT_FOUND = b"<UnknownOperationException/>\n"
 
@@ -59,7 +61,9 @@ class Dispatcher:
         body_bytes_max: int = 16 * 1024 * 1024,
     ) -> None:
         self._context = context
-        self._operations = {_target(name): operation for name, operation in operations.items()}
+        self._operations: dict[bytes | None, Operation] = {
+            _target(name): operation for name, operation in operations.items()
+        }
         self._extensions = dict(extensions or {})
         self._authenticator = Authenticator()
         # The size limit holds after decompression too.
@@ -74,33 +78,41 @@ class Dispatcher:
                 self._route(exchange)
         except GrammeError as error:
             _reply_error(exchange, error)
+        except TooLarge:
+            exchange.reply(413, b"", b"")
         except Exception:  # noqa: BLE001 - a bug must cost one request, not the connection
             _reply_bug(exchange)
 
     def _operate(self, exchange: Exchange, query: bytes) -> None:
         headers = exchange.headers
+        names = exchange.names
         body = exchange.body
-        if body and headers.get(b"content-type") not in _CONTENT_TYPES and not _is_json(headers):
-            _reply_not_found(exchange)
-            return
-        if b"content-encoding" in headers:
-            try:
-                body = decompress(headers[b"content-encoding"], body, self._body_bytes_max)
-            except TooLarge:
-                exchange.reply(413, b"", b"")
+        if body:
+            content_type = headers.get(names.content_type)
+            if content_type not in _CONTENT_TYPES and not _is_json(content_type):
+                _reply_not_found(exchange)
                 return
-            except Corrupt:
-                # A 500 for a client's mistake, but it is what DynamoDB says.
-                raise InternalServerError from None
+        if not names.is_plain:
+            body = self._decompress(exchange)
         request = _parse(body) if body else None
-        operation = self._operations.get(headers.get(b"x-amz-target", b""))
+        operation = self._operations.get(headers.get(names.target))
         if operation is None:
             raise UnknownOperation
-        caller = self._authenticator.caller(headers, query)
+        caller = self._authenticator.caller(headers.get(names.authorization), names.has_date, query)
         if type(request) is not dict:
             # A missing body included: DynamoDB looks for it only here.
             raise Serialization
         drive(_coroutine(operation(self._context, caller, request)), _finish, exchange)
+
+    def _decompress(self, exchange: Exchange) -> bytes | bytearray:
+        encoding = exchange.header(b"content-encoding")
+        if encoding is None:
+            return exchange.body
+        try:
+            return decompress(encoding, exchange.body, self._body_bytes_max)
+        except Corrupt:
+            # A 500 for a client's mistake, but it is what DynamoDB says.
+            raise InternalServerError from None
 
     def _route(self, exchange: Exchange) -> None:
         """Take the requests that are no operation, or not plainly one."""
@@ -111,10 +123,11 @@ class Dispatcher:
         elif method == b"POST" and path == b"/":
             self._operate(exchange, query)
         elif method == b"GET" and path == b"/":
-            host = exchange.headers.get(b"host", b"")
+            host = exchange.header(b"host") or b""
             exchange.reply(200, TEXT, b"healthy: %b " % host)
-        elif method == b"OPTIONS" and b"origin" in exchange.headers:
-            exchange.reply(200, b"", b"", allow_preflight(exchange.headers))
+        elif method == b"OPTIONS" and exchange.header(b"origin") is not None:
+            asked = [exchange.header(name) for name in _PREFLIGHT]
+            exchange.reply(200, b"", b"", allow_preflight(*asked))
         else:
             _reply_not_found(exchange)
 
@@ -153,8 +166,8 @@ def _parse(body: bytes | bytearray) -> Any:
         raise Serialization from None
 
 
-def _is_json(headers: Mapping[bytes, bytes]) -> bool:
-    kind, _, _ = headers.get(b"content-type", b"").partition(b";")
+def _is_json(content_type: bytes | None) -> bool:
+    kind, _, _ = (content_type or b"").partition(b";")
     return kind.strip().lower() in _CONTENT_TYPES
 
 
@@ -201,7 +214,7 @@ def _reply_error(exchange: Exchange, error: GrammeError) -> None:
 
 def _reply_bug(exchange: Exchange, error: BaseException | None = None) -> None:
     """Answer for what should not have happened. The client is told nothing of it, the log everything."""
-    target = exchange.headers.get(b"x-amz-target", b"")
+    target = exchange.header(b"x-amz-target")
     log.error("%r failed", target, exc_info=error or True)
     if exchange.answer is None:
         _reply_error(exchange, InternalServerError())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from gramme.router.http.compression import COMPRESS_ABOVE_BYTES, choose_encoding, compress
-from gramme.router.http.reply import CLOSE, JSON, allow_origin, encode, encode_ok, without_body
+from gramme.router.http.names import HeaderNames
+from gramme.router.http.reply import ALLOW_ORIGIN, CLOSE, JSON, encode, encode_ok, without_body
 
 
 class Line(Protocol):
@@ -19,8 +20,8 @@ class Line(Protocol):
 class Exchange:
     """A request, complete, and its answer once there is one.
 
-    `headers` has lower-case names; of a repeated header it has the last. An answer may be given at any time, and
-    leaves when those of all earlier requests of the connection have left.
+    `headers` are spelled as the client does, see `header`; of a repeated one it has the last. An answer may be given
+    at any time, and leaves when those of all earlier requests of the connection have left.
     """
 
     __slots__ = (
@@ -31,6 +32,7 @@ class Exchange:
         "is_last",
         "line",
         "method",
+        "names",
         "refusal",
         "target",
     )
@@ -40,12 +42,14 @@ class Exchange:
         line: Line,
         method: bytes,
         target: bytes,
+        names: HeaderNames,
         headers: dict[bytes, bytes],
         body: bytes | bytearray,
     ) -> None:
         self.line = line
         self.method = method
         self.target = target
+        self.names = names
         self.headers = headers
         self.body = body
         # The Connection header of the answer, a whole line, if it needs one.
@@ -56,23 +60,29 @@ class Exchange:
         self.refusal = 0
         self.answer: bytes | None = None
 
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a header by its name in lower case."""
+        return self.headers.get(self.names.spelling.get(name, b""))
+
     def make_last(self) -> None:
         self.is_last = True
         self.connection = CLOSE
 
     def reply_ok(self, body: bytes) -> None:
         """Answer with an operation's result."""
-        if self.connection or len(body) > COMPRESS_ABOVE_BYTES or b"origin" in self.headers:
+        if self.names.is_plain and len(body) <= COMPRESS_ABOVE_BYTES and not self.connection:
+            self.answer = encode_ok(body)
+            self.line.answered()
+        else:
             self.reply(200, JSON, body)
-            return
-        self.answer = encode_ok(body)
-        self.line.answered()
 
     def reply(self, status: int, content_type: bytes, body: bytes, headers: bytes = b"") -> None:
         """Answer with any status. `headers` are further header lines, each with its line end."""
-        headers += self.connection + allow_origin(self.headers)
+        headers += self.connection
+        if self.header(b"origin") is not None:
+            headers += ALLOW_ORIGIN
         if len(body) > COMPRESS_ABOVE_BYTES:
-            encoding = choose_encoding(self.headers.get(b"accept-encoding", b""))
+            encoding = choose_encoding(self.header(b"accept-encoding") or b"")
             if encoding is not None:
                 body = compress(encoding, body)
                 headers += b"Content-Encoding: %b\r\n" % encoding.encode()

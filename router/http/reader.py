@@ -14,7 +14,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from gramme.router.http.exchange import Exchange, Line
 from gramme.router.http.limits import Limits, Usage
-from gramme.router.http.names import lower_names
+from gramme.router.http.names import HeaderNames, header_names
 from gramme.router.http.reply import KEEP_ALIVE
 
 # Where in a request the reader is: before it, in its head, in its body, or after the last one.
@@ -49,6 +49,7 @@ class RequestReader:
         "_limits",
         "_line",
         "_mark",
+        "_names",
         "_parsed",
         "_parser",
         "_quiet_bytes",
@@ -76,6 +77,7 @@ class RequestReader:
         self._target = b""
         self._raw_headers: dict[bytes, bytes] = {}
         self._headers: dict[bytes, bytes] = {}
+        self._names = HeaderNames(())
         self._body: bytes | bytearray = b""
         self._body_bytes = 0
         # A Content-Length of so few digits cannot be too large.
@@ -127,19 +129,20 @@ class RequestReader:
         raw = self._raw_headers
         if self._head_bytes_bound > self._limits.headers_bytes_max:
             self._check_head()
-        self._headers = headers = lower_names(raw)
+        self._names = names = header_names(raw)
+        self._headers = headers = raw.copy()
         # Trailers will land here; they are never looked at.
         raw.clear()
         self.phase = BODY
-        length = headers.get(b"content-length")
+        length = headers.get(names.content_length)
         if (
             length is not None
             and len(length) > self._body_digits_safe
             and int(length) > self._limits.body_bytes_max
         ):
             raise Refused(413)
-        if b"transfer-encoding" in headers or b"expect" in headers:
-            self._heed_rare_headers(headers)
+        if not names.is_plain:
+            self._heed_rare_headers(names.spelling, headers)
 
     def on_body(self, part: bytes) -> None:
         size_bytes = len(part)
@@ -158,12 +161,14 @@ class RequestReader:
             self._body = bytearray(self._body) + part
 
     def on_message_complete(self) -> None:
-        headers = self._headers
+        names = self._names
         parser = self._parser
-        if b"upgrade" in headers and parser.should_upgrade():
+        if not names.is_plain and b"upgrade" in names.spelling and parser.should_upgrade():
             # The body is still to come: the parser takes what follows for another protocol.
             return
-        exchange = Exchange(self._line, parser.get_method(), self._target, headers, self._body)
+        exchange = Exchange(
+            self._line, parser.get_method(), self._target, names, self._headers, self._body
+        )
         self._parsed.append(exchange)
         self.requests += 1
         self.phase = IDLE
@@ -177,16 +182,17 @@ class RequestReader:
         if not parser.should_keep_alive() or self.retiring:
             exchange.make_last()
             self.phase = ENDED
-        elif b"connection" in headers and parser.get_http_version() == "1.0":
+        elif not names.is_plain and parser.get_http_version() == "1.0":
             exchange.connection = KEEP_ALIVE
 
     # What is out of the ordinary.
 
-    def _heed_rare_headers(self, headers: dict[bytes, bytes]) -> None:
-        coding = headers.get(b"transfer-encoding")
-        if coding is not None and coding.strip().lower() != b"chunked":
+    def _heed_rare_headers(self, spelling: dict[bytes, bytes], headers: dict[bytes, bytes]) -> None:
+        coding = spelling.get(b"transfer-encoding")
+        if coding is not None and headers[coding].strip().lower() != b"chunked":
             raise Refused(501)
-        if headers.get(b"expect", b"").strip().lower() == b"100-continue":
+        expect = spelling.get(b"expect")
+        if expect is not None and headers[expect].strip().lower() == b"100-continue":
             self.continue_due = self._parser.get_http_version() != "1.0"
 
     def _check_head(self) -> None:
@@ -225,7 +231,7 @@ class RequestReader:
         headers = b"".join(
             b"%b: %b\r\n" % header
             for header in self._headers.items()
-            if header[0] not in _UPGRADE_HEADERS
+            if header[0].lower() not in _UPGRADE_HEADERS
         )
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._target, headers)
         self._target = b""

@@ -7,7 +7,6 @@ every byte of it is printable.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from itertools import count
 from zlib import crc32
 
@@ -46,7 +45,11 @@ _ANY = (
     b"x-amz-crc32: %d\r\nContent-Length: %d\r\n%b\r\n%b"
 )
 
-_EXPOSED = b"x-amzn-RequestId,x-amz-crc32"
+# What lets a script of another origin read an answer.
+ALLOW_ORIGIN = (
+    b"Access-Control-Allow-Origin: *\r\n"
+    b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amz-crc32\r\n"
+)
 # Two days, as DynamoDB says.
 _PREFLIGHT_SECONDS = b"172800"
 
@@ -67,21 +70,13 @@ def without_body(answer: bytes) -> bytes:
     return answer[: answer.index(b"\r\n\r\n") + 4]
 
 
-def allow_origin(headers: Mapping[bytes, bytes]) -> bytes:
-    """The lines that let a script of another origin read the answer."""
-    if b"origin" not in headers:
-        return b""
-    return b"Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: " + _EXPOSED + b"\r\n"
-
-
-def allow_preflight(headers: Mapping[bytes, bytes]) -> bytes:
-    """The further lines that answer a preflight request: whatever it asks for is allowed."""
+def allow_preflight(method: bytes | None, headers: bytes | None) -> bytes:
+    """The lines that answer a preflight request, beside ALLOW_ORIGIN: whatever it asks for is allowed."""
     lines = b"Access-Control-Max-Age: " + _PREFLIGHT_SECONDS + b"\r\n"
-    for asked, allowed in (
-        (b"access-control-request-method", b"Access-Control-Allow-Methods"),
-        (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
+    for name, value in (
+        (b"Access-Control-Allow-Methods", method),
+        (b"Access-Control-Allow-Headers", headers),
     ):
-        value = headers.get(asked)
         if value and all(0x20 <= byte <= 0x7E for byte in value):
-            lines += b"%b: %b\r\n" % (allowed, value)
+            lines += b"%b: %b\r\n" % (name, value)
     return lines

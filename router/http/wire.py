@@ -20,10 +20,13 @@ from typing import cast
 
 from gramme.router.http.exchange import Exchange
 from gramme.router.http.limits import Limits, Usage
+from gramme.router.http.names import HeaderNames
 from gramme.router.http.reader import BODY, ENDED, IDLE, Refused, RequestReader
 from gramme.router.http.reply import CONTINUE
 
 Handler = Callable[[Exchange], None]
+
+_NO_NAMES = HeaderNames(())
 
 
 class Roster:
@@ -213,7 +216,7 @@ class Connection(asyncio.Protocol):
     def _refuse(self, status: int) -> None:
         """Answer `status` when it is its turn, and close."""
         self._refused = True
-        refusal = Exchange(self, b"", b"", {}, b"")
+        refusal = Exchange(self, b"", b"", _NO_NAMES, {}, b"")
         refusal.refusal = status
         refusal.make_last()
         self._parsed.append(refusal)
