@@ -27,12 +27,15 @@ NOT_A_NUMBER = "The parameter cannot be converted to a numeric value"
 # An exponent beyond this many digits is no number to DynamoDB, which reads it into 32 bits.
 _EXPONENT_DIGITS_MAX = 10
 _EXPONENT_LIMIT = 2**31 - 1
+# How much of a wrong text an error shows.
+_SHOWN_MAX = 32768
 
 # Short numbers in their final form. There is no way to write a minus before a zero here.
 _NORMAL = re.compile(r"0|-?(?:[1-9][0-9]*(?:\.[0-9]*[1-9])?|0\.[0-9]*[1-9])").fullmatch
+# Possessive, so that a long text that is no number is given up on in one pass.
 _NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]+)(?:\.(?P<fraction>[0-9]*))?|\.(?P<bare>[0-9]+))"
-    r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
+    r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]++)(?:\.(?P<fraction>[0-9]*+))?|\.(?P<bare>[0-9]++))"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]++))?"
 )
 
 
@@ -48,7 +51,7 @@ def normalise_number(text: str) -> str:
         return text
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise ValidationError(f"{NOT_A_NUMBER}: {text}" if text else NOT_A_NUMBER)
+        raise ValidationError(_not_a_number(text))
     sign, whole, fraction, bare, written = match.groups()
     whole, fraction = whole or "", fraction or bare or ""
     exponent = 0 if written is None else _exponent(text, written)
@@ -101,8 +104,12 @@ def number_size(text: str) -> int:
 def _exponent(text: str, written: str) -> int:
     digits = written.lstrip("+-0")
     if len(digits) > _EXPONENT_DIGITS_MAX:
-        raise ValidationError(f"{NOT_A_NUMBER}: {text}")
+        raise ValidationError(_not_a_number(text))
     exponent = int(digits or "0")
     if exponent > _EXPONENT_LIMIT:
-        raise ValidationError(f"{NOT_A_NUMBER}: {text}")
+        raise ValidationError(_not_a_number(text))
     return -exponent if written[0] == "-" else exponent
+
+
+def _not_a_number(text: str) -> str:
+    return f"{NOT_A_NUMBER}: {text[:_SHOWN_MAX]}" if text else NOT_A_NUMBER

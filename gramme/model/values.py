@@ -29,6 +29,8 @@ from gramme.model.numbers import normalise_number, number_size
 DEPTH_MAX: Final = 32
 # The longest attribute name, in bytes of UTF-8.
 NAME_SIZE_MAX: Final = 65535
+# How much of a wrong set an error shows.
+_SHOWN_MAX: Final = 32768
 
 EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 SEVERAL = (
@@ -140,9 +142,7 @@ def _string_set(_value: AttributeValue, payload: Any, _depth: int) -> int:
             _refuse_member(member, "string")
         size += len(member) if member.isascii() else len(member.encode())
     if len(set(payload)) != len(payload):
-        raise ValidationError(
-            f"{INVALID}Input collection [{', '.join(payload)}] contains duplicates."
-        )
+        raise ValidationError(f"{INVALID}Input collection {_shown(payload)} contains duplicates.")
     return size
 
 
@@ -168,7 +168,7 @@ def _binary_set(_value: AttributeValue, payload: Any, _depth: int) -> int:
         size += check_binary(member)
     if len(set(payload)) != len(payload):
         raise ValidationError(
-            f"{INVALID}Input collection [{', '.join(payload)}]of type BS contains duplicates."
+            f"{INVALID}Input collection {_shown(payload)}of type BS contains duplicates."
         )
     return size
 
@@ -219,6 +219,10 @@ def _members(payload: Any, empty: str) -> None:
         raise Serialization(wrong_list(payload))
     if not payload:
         raise ValidationError(INVALID + empty)
+
+
+def _shown(members: list[str]) -> str:
+    return f"[{', '.join(members)[:_SHOWN_MAX]}]"
 
 
 def _refuse_member(member: Any, kind: str) -> None:

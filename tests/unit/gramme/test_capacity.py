@@ -24,7 +24,9 @@ SCALARS: st.SearchStrategy[dict[str, Any]] = st.one_of(
     st.booleans().map(lambda flag: {"BOOL": flag}),
     st.just({"NULL": True}),
     st.sets(st.text(max_size=4), min_size=1, max_size=4).map(lambda texts: {"SS": list(texts)}),
-    st.sets(st.integers(), min_size=1, max_size=4).map(lambda ns: {"NS": [str(n) for n in ns]}),
+    st.sets(st.integers(-(10**20), 10**20), min_size=1, max_size=4).map(
+        lambda ns: {"NS": [str(n) for n in ns]}
+    ),
     st.sets(BINARIES, min_size=1).map(lambda binaries: {"BS": list(binaries)}),
 )
 NAMES = st.text(max_size=6)
