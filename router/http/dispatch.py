@@ -8,9 +8,9 @@ place where an error becomes JSON.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import CoroutineType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -27,6 +27,8 @@ from gramme.router.http.drive import drive
 from gramme.router.http.exchange import Exchange
 from gramme.router.http.reply import JSON, TEXT, allow_preflight
 from gramme.router.operations.context import Context, Operation
+
+Value = TypeVar("Value")
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +96,14 @@ class Dispatcher:
                 return
         if not names.is_plain:
             body = self._decompress(exchange)
-        request = _parse(body) if body else None
+        request: Any = None
+        if body:
+            # orjson refuses what nests deeper than 1024 levels, so no body can exhaust the stack. Of a
+            # repeated key the last one counts.
+            try:
+                request = orjson.loads(body)
+            except orjson.JSONDecodeError:
+                raise Serialization from None
         operation = self._operations.get(headers.get(names.target))
         if operation is None:
             raise UnknownOperation
@@ -102,7 +111,10 @@ class Dispatcher:
         if type(request) is not dict:
             # A missing body included: DynamoDB looks for it only here.
             raise Serialization
-        drive(_coroutine(operation(self._context, caller, request)), _finish, exchange)
+        answer = operation(self._context, caller, request)
+        if type(answer) is not CoroutineType:
+            answer = _wait_for(answer)
+        drive(answer, _finish, exchange)
 
     def _decompress(self, exchange: Exchange) -> bytes | bytearray:
         encoding = exchange.header(b"content-encoding")
@@ -139,7 +151,7 @@ class Dispatcher:
         answer = extension(
             exchange.method.decode("latin-1"), query.decode("latin-1"), bytes(exchange.body)
         )
-        drive(_coroutine(answer), _finish_extension, exchange)
+        drive(_wait_for(answer), _finish_extension, exchange)
 
 
 def _target(operation: str) -> bytes:
@@ -147,23 +159,8 @@ def _target(operation: str) -> bytes:
     return f"{service}_20120810.{operation}".encode()
 
 
-def _coroutine(awaitable: Awaitable[Any]) -> Coroutine[Any, Any, Any]:
-    if type(awaitable) is CoroutineType:
-        return awaitable
-    return _wait_for(awaitable)
-
-
-async def _wait_for(awaitable: Awaitable[Any]) -> Any:
+async def _wait_for(awaitable: Awaitable[Value]) -> Value:
     return await awaitable
-
-
-def _parse(body: bytes | bytearray) -> Any:
-    # orjson refuses what nests deeper than 1024 levels, so no body can exhaust the stack. Of a repeated key
-    # the last one counts.
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise Serialization from None
 
 
 def _is_json(content_type: bytes | None) -> bool:

@@ -45,18 +45,14 @@ class HeaderNames:
         self.is_plain = spelling.keys().isdisjoint(_RARE)
 
 
-_remembered: dict[tuple[bytes, ...], HeaderNames] = {}
+# The names of a request's headers, in their order -> what there is to know of them. Ask here first, then `learn`.
+REMEMBERED: dict[tuple[bytes, ...], HeaderNames] = {}
 
 
-def header_names(headers: dict[bytes, bytes]) -> HeaderNames:
-    key = tuple(headers)
-    return _remembered.get(key) or _learn(key)
-
-
-def _learn(names: tuple[bytes, ...]) -> HeaderNames:
+def learn(names: tuple[bytes, ...]) -> HeaderNames:
     learned = HeaderNames(names)
     if len(names) <= _NAMES_MAX and all(len(name) <= _NAME_BYTES_MAX for name in names):
-        if len(_remembered) >= _REMEMBERED_MAX:
-            _remembered.clear()
-        _remembered[names] = learned
+        if len(REMEMBERED) >= _REMEMBERED_MAX:
+            REMEMBERED.clear()
+        REMEMBERED[names] = learned
     return learned

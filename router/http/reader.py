@@ -14,7 +14,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from gramme.router.http.exchange import Exchange, Line
 from gramme.router.http.limits import Limits, Usage
-from gramme.router.http.names import HeaderNames, header_names
+from gramme.router.http.names import REMEMBERED, HeaderNames, learn
 from gramme.router.http.reply import KEEP_ALIVE
 
 # Where in a request the reader is: before it, in its head, in its body, or after the last one.
@@ -129,7 +129,8 @@ class RequestReader:
         raw = self._raw_headers
         if self._head_bytes_bound > self._limits.headers_bytes_max:
             self._check_head()
-        self._names = names = header_names(raw)
+        spelled = tuple(raw)
+        self._names = names = REMEMBERED.get(spelled) or learn(spelled)
         self._headers = headers = raw.copy()
         # Trailers will land here; they are never looked at.
         raw.clear()
