@@ -1,0 +1,228 @@
+"""A request's names and values, and the expressions it uses them in.
+
+One `Placeholders` is made per request. A text is parsed once and, for each set of real names, compiled once; both
+are remembered, so that the usual request pays for a few look-ups. Then only what depends on its values is left to
+check. When any check fails the whole expression is checked again, slowly, to complain as DynamoDB would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from gramme.errors import ValidationError
+from gramme.expressions import checks, tree
+from gramme.expressions.condition import Condition
+from gramme.expressions.key_condition import KeyCondition
+from gramme.expressions.parser import (
+    CACHE_SIZE,
+    Parsed,
+    parse_condition,
+    parse_projection,
+    parse_update,
+)
+from gramme.expressions.projection import Projection
+from gramme.expressions.update import UpdateExpression
+from gramme.model.item import Values
+
+_NAME = re.compile(r"#[A-Za-z0-9_]+")
+_VALUE = re.compile(r":[A-Za-z0-9_]+")
+
+# Placeholders seen to be well formed: most requests use the same few. Forgotten when it has this many.
+_WELL_FORMED_MAX = 10_000
+_well_formed: set[str] = set()
+
+T = TypeVar("T", tree.Test, tree.Update, tree.Paths)
+E = TypeVar("E")
+Check = Callable[[Parsed[T], checks.Names], Iterator[checks.Check]]
+
+
+class Bound(Generic[E]):
+    """A compiled expression, and what to check of the values it is used with.
+
+    `expression` is None if something is wrong with it whatever the values.
+    """
+
+    __slots__ = ("_rules", "_values", "expression")
+
+    def __init__(
+        self, values: frozenset[str], found: Iterator[checks.Check], make: Callable[[], E]
+    ) -> None:
+        rules: list[checks.Rule] = []
+        is_sound = True
+        for check in found:
+            if isinstance(check, str):
+                # What follows a fixed fault may not even make sense.
+                is_sound = False
+                break
+            if not isinstance(check, checks.Defined):
+                rules.append(check)
+        self.expression = make() if is_sound else None
+        self._values = tuple(values)
+        self._rules = tuple(rules)
+
+    def accepts(self, values: Values) -> bool:
+        for name in self._values:
+            if name not in values:
+                return False
+        for rule in self._rules:  # noqa: SIM110 -- a generator would cost a frame.
+            if rule(values) is not None:
+                return False
+        return True
+
+
+class Placeholders:
+    """`names` is ExpressionAttributeNames, `values` ExpressionAttributeValues; None is a parameter not given."""
+
+    __slots__ = ("_key_condition", "_names", "_used", "_values")
+
+    def __init__(self, names: Mapping[str, str] | None, values: Values | None) -> None:
+        if names is not None:
+            _check_names(names)
+        if values is not None:
+            _check_values(values)
+        self._names: Mapping[str, str] = names or {}
+        self._values: Values = values or {}
+        self._used: list[Parsed[tree.Test] | Parsed[tree.Update] | Parsed[tree.Paths]] = []
+        self._key_condition: KeyCondition | None = None
+
+    def condition(self, text: str, parameter: str = "ConditionExpression") -> Condition:
+        parsed = parse_condition(text, parameter)
+        return self._use(parsed, bind_condition, checks.condition_checks)
+
+    def update(self, text: str) -> UpdateExpression:
+        return self._use(parse_update(text), bind_update, checks.update_checks)
+
+    def projection(self, text: str) -> Projection:
+        return self._use(parse_projection(text), bind_projection, checks.projection_checks)
+
+    def key_condition(self, text: str) -> KeyCondition:
+        parsed = parse_condition(text, "KeyConditionExpression")
+        self._key_condition = self._use(parsed, bind_key_condition, checks.condition_checks)
+        return self._key_condition
+
+    def finish(self) -> None:
+        """Complain of what no expression used. To be called after the last expression."""
+        if not self._used:
+            self._refuse_without_expressions()
+        if self._names:
+            used = [name for parsed in self._used for name in parsed.names]
+            _check_unused("Names", self._names, used)
+        if self._values:
+            used = [name for parsed in self._used for name in parsed.values]
+            _check_unused("Values", self._values, used)
+        if self._key_condition is not None and self._key_condition.fault is not None:
+            raise ValidationError(self._key_condition.fault)
+
+    def _use(
+        self,
+        parsed: Parsed[T],
+        bind: Callable[[Parsed[T], tuple[str | None, ...]], Bound[E]],
+        check: Check[T],
+    ) -> E:
+        names = parsed.names
+        bound = bind(parsed, tuple(map(self._names.get, names)) if names else ())
+        expression = bound.expression
+        if expression is None or not bound.accepts(self._values):
+            raise self._complaint(parsed, check)
+        self._used.append(parsed)
+        return expression
+
+    def _complaint(self, parsed: Parsed[T], check: Check[T]) -> ValidationError:
+        for each in check(parsed, self._names):
+            message = each if isinstance(each, str) else each(self._values)
+            if message is not None:
+                return ValidationError(f"Invalid {parsed.parameter}: {message}")
+        raise AssertionError(f"nothing is wrong with {parsed.tree}")
+
+    def _refuse_without_expressions(self) -> None:
+        if self._names:
+            raise ValidationError(
+                "ExpressionAttributeNames can only be specified when using expressions"
+            )
+        if self._values:
+            raise ValidationError(
+                "ExpressionAttributeValues can only be specified when using expressions: "
+                "ConditionExpression is null"
+            )
+
+
+def _renamed(parsed: Parsed[T], key: tuple[str | None, ...]) -> tuple[checks.Names, tree.Rename]:
+    names = dict(zip(parsed.names, key, strict=True))
+    return names, lambda part: names.get(part) or part
+
+
+@lru_cache(CACHE_SIZE)
+def bind_condition(parsed: Parsed[tree.Test], key: tuple[str | None, ...]) -> Bound[Condition]:
+    names, rename = _renamed(parsed, key)
+    found = checks.condition_checks(parsed, names)
+    return Bound(parsed.values, found, lambda: Condition(tree.rename_test(parsed.tree, rename)))
+
+
+@lru_cache(CACHE_SIZE)
+def bind_key_condition(
+    parsed: Parsed[tree.Test], key: tuple[str | None, ...]
+) -> Bound[KeyCondition]:
+    names, rename = _renamed(parsed, key)
+    found = checks.condition_checks(parsed, names)
+    return Bound(parsed.values, found, lambda: KeyCondition(tree.rename_test(parsed.tree, rename)))
+
+
+@lru_cache(CACHE_SIZE)
+def bind_update(
+    parsed: Parsed[tree.Update], key: tuple[str | None, ...]
+) -> Bound[UpdateExpression]:
+    names, rename = _renamed(parsed, key)
+    found = checks.update_checks(parsed, names)
+    return Bound(
+        parsed.values, found, lambda: UpdateExpression(tree.rename_update(parsed.tree, rename))
+    )
+
+
+@lru_cache(CACHE_SIZE)
+def bind_projection(parsed: Parsed[tree.Paths], key: tuple[str | None, ...]) -> Bound[Projection]:
+    names, rename = _renamed(parsed, key)
+    found = checks.projection_checks(parsed, names)
+    return Bound(parsed.values, found, lambda: Projection(tree.rename_paths(parsed.tree, rename)))
+
+
+def _check_names(names: Mapping[str, str]) -> None:
+    if not names:
+        raise ValidationError("ExpressionAttributeNames must not be empty")
+    for key, name in names.items():
+        if key not in _well_formed:
+            _check_placeholder("Names", key, _NAME)
+        if not name:
+            raise ValidationError(
+                "ExpressionAttributeNames contains invalid value: Empty attribute name for key "
+                + key
+            )
+
+
+def _check_values(values: Values) -> None:
+    if not values:
+        raise ValidationError("ExpressionAttributeValues must not be empty")
+    for key in values:
+        if key not in _well_formed:
+            _check_placeholder("Values", key, _VALUE)
+
+
+def _check_placeholder(kind: str, key: str, pattern: re.Pattern[str]) -> None:
+    if not pattern.fullmatch(key):
+        raise ValidationError(
+            f'ExpressionAttribute{kind} contains invalid key: Syntax error; key: "{key}"'
+        )
+    if len(_well_formed) >= _WELL_FORMED_MAX:
+        _well_formed.clear()
+    _well_formed.add(key)
+
+
+def _check_unused(kind: str, given: Mapping[str, object], used: list[str]) -> None:
+    unused = given.keys() - used
+    if unused:
+        keys = ", ".join(key for key in given if key in unused)
+        raise ValidationError(
+            f"Value provided in ExpressionAttribute{kind} unused in expressions: keys: {{{keys}}}"
+        )

@@ -1,0 +1,26 @@
+"""A ProjectionExpression, ready to use: which parts of an item to return."""
+
+from __future__ import annotations
+
+from gramme.expressions import paths
+from gramme.expressions.tree import Paths, top_level
+from gramme.model.item import Item
+
+
+class Projection:
+    """`nested` tells whether any path goes below the top level; if none does, `attributes` says it all."""
+
+    __slots__ = ("_names", "_root", "attributes", "nested", "tree")
+
+    def __init__(self, tree: Paths) -> None:
+        self.tree = tree
+        self.attributes = top_level(tree)
+        self.nested = any(len(path.parts) > 1 for path in tree.paths)
+        self._root = paths.branches(tree.paths)
+        self._names = tuple(str(name) for name in self._root)
+
+    def project(self, item: Item) -> Item:
+        """The parts of `item` that are asked for. Nothing found is an empty item."""
+        if self.nested:
+            return paths.pick(item, self._root)
+        return {name: item[name] for name in self._names if name in item}
