@@ -41,13 +41,20 @@ class HttpServer:
 
     @property
     def connections(self) -> int:
+        """How many are open."""
         return len(self._roster.connections)
+
+    @property
+    def body_bytes(self) -> int:
+        """The size of the request bodies held now."""
+        return self._usage.body_bytes
 
     async def stop(self, grace_seconds: float) -> None:
         """Accept no more, answer what has been asked, close; what takes longer than the grace is cut off."""
         if self._server is None:
             return
         self._server.close()
+        self._roster.is_open = False
         for connection in list(self._roster.connections):
             connection.retire()
         await self._until_closed(grace_seconds)

@@ -32,10 +32,12 @@ _NO_NAMES = HeaderNames(())
 class Roster:
     """The open connections of one server."""
 
-    __slots__ = ("connections", "emptied")
+    __slots__ = ("connections", "emptied", "is_open")
 
     def __init__(self) -> None:
         self.connections: set[Connection] = set()
+        # Whether another may join. The loop may still accept some after it was told to stop.
+        self.is_open = True
         # Set when the last connection leaves.
         self.emptied = asyncio.Event()
 
@@ -94,10 +96,11 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if len(self._roster.connections) >= self._limits.connections_max:
+        roster = self._roster
+        if not roster.is_open or len(roster.connections) >= self._limits.connections_max:
             self.abort()
             return
-        self._roster.connections.add(self)
+        roster.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
         if self._reader.phase == ENDED:
