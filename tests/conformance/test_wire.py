@@ -1,0 +1,322 @@
+"""HTTP itself, in raw bytes: what an SDK never shows.
+
+Requests that are refused before anybody looks at their signature are sent without one. The others are signed as an SDK
+would, so that all of this can run against DynamoDB.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import socket
+import ssl
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+PATIENCE_S = 20.0
+JSON = "application/x-amz-json-1.0"
+REQUEST_BYTES_MAX = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Wire:
+    """A connection to the endpoint."""
+
+    def __init__(self, endpoint: str) -> None:
+        address = urlsplit(endpoint)
+        assert address.hostname is not None
+        port = address.port or (443 if address.scheme == "https" else 80)
+        plain = socket.create_connection((address.hostname, port), PATIENCE_S)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.host = address.netloc
+        self._socket = plain
+        if address.scheme == "https":
+            context = ssl.create_default_context()
+            self._socket = context.wrap_socket(plain, server_hostname=address.hostname)
+        self._file = self._socket.makefile("rb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        self._socket.close()
+
+    def send(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def ask(self, method: str = "POST", body: bytes = b"", **headers: str) -> Answer:
+        self.send(self.request(method, body, **headers))
+        return self.answer()
+
+    def request(self, method: str = "POST", body: bytes = b"", **headers: str) -> bytes:
+        """The bytes of a request; an underscore in a header's name stands for a hyphen."""
+        lines = {"Host": self.host, "Content-Length": str(len(body))}
+        lines.update({name.replace("_", "-"): value for name, value in headers.items()})
+        if "Transfer-Encoding" in lines:
+            del lines["Content-Length"]
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        return f"{method} / HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
+
+    def answer(self) -> Answer:
+        line = self._file.readline()
+        assert line.startswith(b"HTTP/1.1 "), line
+        headers: dict[str, str] = {}
+        while (header := self._file.readline()) != b"\r\n":
+            name, _, value = header.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        body = self._file.read(int(headers.get("content-length", "0")))
+        return Answer(int(line.split()[1]), headers, body)
+
+    def rest(self) -> bytes:
+        return self._file.read()
+
+
+@pytest.fixture
+def wire(endpoint: str) -> Iterator[Wire]:
+    with Wire(endpoint) as wire:
+        yield wire
+
+
+class Signer:
+    """Signs as an SDK does."""
+
+    def __init__(self, endpoint: str, region: str) -> None:
+        theirs = boto3.Session().get_credentials() if "amazonaws.com" in endpoint else None
+        self._credentials = theirs or Credentials("test", "test")
+        self._endpoint = endpoint
+        self._region = region
+
+    def sign(self, operation: str, body: bytes) -> dict[str, str]:
+        request = AWSRequest(
+            "POST",
+            self._endpoint + "/",
+            {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Type": JSON},
+            body,
+        )
+        SigV4Auth(self._credentials, "dynamodb", self._region).add_auth(request)
+        return dict(request.headers.items())
+
+
+@pytest.fixture
+def signer(endpoint: str, dynamodb: DynamoDBClient) -> Signer:
+    return Signer(endpoint, dynamodb.meta.region_name)
+
+
+SERIALIZATION = {"__type": "com.amazon.coral.service#SerializationException"}
+UNKNOWN_OPERATION = {"__type": "com.amazon.coral.service#UnknownOperationException"}
+LIST_TABLES = "DynamoDB_20120810.ListTables"
+
+
+def test_get_says_that_the_server_is_healthy(wire: Wire) -> None:
+    answer = wire.ask("GET")
+
+    assert answer.status == 200
+    assert answer.body == f"healthy: {wire.host} ".encode()
+    assert answer.headers["x-amz-crc32"] == str(zlib.crc32(answer.body))
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
+def test_other_methods_find_nothing(wire: Wire, method: str) -> None:
+    assert wire.ask(method).status == 404
+
+
+@pytest.mark.parametrize(
+    "content_type", ["", "whatever", "application/x-amz-json-1.1", "application/jsonasdf"]
+)
+def test_a_body_that_is_not_said_to_be_json_finds_nothing(wire: Wire, content_type: str) -> None:
+    assert wire.ask(body=b"hi", Content_Type=content_type).status == 404
+
+
+@pytest.mark.parametrize(
+    "content_type", [JSON, "application/json", "  application/json  ;   asfd", f"{JSON};blah"]
+)
+def test_a_body_that_is_not_json_is_refused_first_of_all(wire: Wire, content_type: str) -> None:
+    answer = wire.ask(body=b"hi", Content_Type=content_type)
+
+    assert (answer.status, answer.json()) == (400, SERIALIZATION)
+
+
+@pytest.mark.parametrize(
+    "target", ["", "whatever", "DynamoDB_20120810.ListTable", "DynamoDB_20111205.ListTables"]
+)
+def test_an_unknown_target_is_refused_before_a_missing_signature(wire: Wire, target: str) -> None:
+    answer = wire.ask(body=b"{}", Content_Type=JSON, X_Amz_Target=target)
+
+    assert (answer.status, answer.json()) == (400, UNKNOWN_OPERATION)
+    assert answer.headers["content-type"] == JSON
+
+
+def test_a_request_without_a_signature_is_refused(wire: Wire) -> None:
+    answer = wire.ask(body=b"{}", Content_Type=JSON, X_Amz_Target=LIST_TABLES)
+
+    assert answer.status == 400
+    assert answer.json() == {
+        "__type": "com.amazon.coral.service#MissingAuthenticationTokenException",
+        "message": "Request is missing Authentication Token",
+    }
+
+
+def test_an_incomplete_signature_is_told_what_it_lacks(wire: Wire) -> None:
+    answer = wire.ask(X_Amz_Target=LIST_TABLES, Authorization="AWS4-")
+
+    assert answer.status == 400
+    assert answer.json() == {
+        "__type": "com.amazon.coral.service#IncompleteSignatureException",
+        "message": "Authorization header requires 'Credential' parameter. "
+        "Authorization header requires 'Signature' parameter. "
+        "Authorization header requires 'SignedHeaders' parameter. "
+        "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "
+        "Authorization=AWS4-",
+    }
+
+
+def test_a_signed_request_is_answered(wire: Wire, signer: Signer) -> None:
+    answer = wire.ask(body=b"{}", **signer.sign("ListTables", b"{}"))
+
+    assert answer.status == 200
+    assert "TableNames" in answer.json()
+    assert answer.headers["content-type"] == JSON
+    assert answer.headers["x-amz-crc32"] == str(zlib.crc32(answer.body))
+    assert re.fullmatch("[0-9A-Z]{52}", answer.headers["x-amzn-requestid"])
+
+
+def test_a_signed_request_without_a_body_is_refused_at_last(wire: Wire, signer: Signer) -> None:
+    answer = wire.ask(body=b"", **signer.sign("ListTables", b""))
+
+    assert (answer.status, answer.json()) == (400, SERIALIZATION)
+
+
+def test_an_error_has_a_checksum_and_a_request_id_too(wire: Wire, signer: Signer) -> None:
+    body = b'{"TableName":"there-is-no-such-table"}'
+    answer = wire.ask(body=body, **signer.sign("DescribeTable", body))
+
+    assert answer.status == 400
+    assert answer.json()["__type"].endswith("#ResourceNotFoundException")
+    assert answer.headers["content-type"] == JSON
+    assert answer.headers["x-amz-crc32"] == str(zlib.crc32(answer.body))
+    assert "x-amzn-requestid" in answer.headers
+
+
+def test_deep_nesting_does_not_bring_the_server_down(wire: Wire, signer: Signer) -> None:
+    deep = b'{"":' * 200_000 + b"{}" + b"}" * 200_000
+    body = b'{"TableName":"t","Item":' + deep + b"}"
+
+    answer = wire.ask(body=body, **signer.sign("PutItem", body))
+
+    assert answer.status == 400
+    assert wire.ask(body=b"{}", **signer.sign("ListTables", b"{}")).status == 200
+
+
+def test_a_connection_serves_many_requests(wire: Wire, signer: Signer) -> None:
+    headers = signer.sign("ListTables", b"{}")
+
+    assert [wire.ask(body=b"{}", **headers).status for _ in range(20)] == [200] * 20
+
+
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["content-length", "chunked"])
+def test_a_request_that_is_too_large_is_refused_cleanly(wire: Wire, is_chunked: bool) -> None:
+    body = b"x" * (REQUEST_BYTES_MAX + 1)
+    if is_chunked:
+        framed = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        answer = wire.ask(body=framed, Content_Type=JSON, Transfer_Encoding="chunked")
+    else:
+        answer = wire.ask(body=body, Content_Type=JSON)
+
+    assert answer.status == 413
+
+
+def test_the_size_is_checked_before_the_method(wire: Wire) -> None:
+    wire.send(b"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (REQUEST_BYTES_MAX + 1))
+
+    assert wire.answer().status == 413
+
+
+def test_a_chunked_request_is_answered(wire: Wire, signer: Signer) -> None:
+    headers = signer.sign("ListTables", b"{}")
+    framed = b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
+
+    assert wire.ask(body=framed, Transfer_Encoding="chunked", **headers).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (gzip.compress(b"{}"), 200),
+        (gzip.compress(b"{") + gzip.compress(b"}"), 200),
+        (b"{}", 500),
+        (gzip.compress(b"{}")[:-1], 500),
+        (b"", 500),
+    ],
+    ids=["gzip", "two members", "plain", "truncated", "empty"],
+)
+def test_a_request_may_be_compressed(wire: Wire, signer: Signer, body: bytes, status: int) -> None:
+    answer = wire.ask(body=body, Content_Encoding="gzip", **signer.sign("ListTables", body))
+
+    assert answer.status == status
+
+
+def test_another_origin_may_read_the_answer(wire: Wire) -> None:
+    with_origin = wire.ask(Origin="http://example.com")
+    without = wire.ask()
+
+    assert with_origin.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-origin" not in without.headers
+
+
+def test_a_preflight_request_is_allowed_what_it_asks_for(wire: Wire) -> None:
+    answer = wire.ask(
+        "OPTIONS",
+        Origin="http://example.com",
+        Access_Control_Request_Method="dog",
+        Access_Control_Request_Headers="cat, mouse",
+    )
+
+    assert answer.status == 200
+    assert answer.headers["access-control-allow-methods"] == "dog"
+    assert answer.headers["access-control-allow-headers"] == "cat, mouse"
+    assert "access-control-max-age" in answer.headers
+
+
+def test_any_host_will_do(wire: Wire, signer: Signer) -> None:
+    wire.host = "search-123456789012.ddb.us-east-1.example.com"
+
+    assert wire.ask("GET").body == f"healthy: {wire.host} ".encode()
+
+
+def test_a_request_hidden_in_another_is_not_served(wire: Wire) -> None:
+    hidden = wire.request("GET")
+    wire.send(
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"0\r\n\r\n%b" % (len(hidden) + 5, hidden)
+    )
+
+    assert b"healthy" not in wire.rest()
