@@ -23,7 +23,7 @@ from tests.support.model import Condition, Delete, Model, Put, Range, Update, Wr
 from tests.support.server import Server
 
 SEED = int(os.environ.get("GRAMME_SEED", "20260705"))
-EXAMPLES = int(os.environ.get("GRAMME_MODEL_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("GRAMME_MODEL_EXAMPLES", "8"))
 STEPS = 30
 PARTITIONS = ("a", "b", "c", "d")
 SORTS = tuple(map(Decimal, ("-20", "-1", "0", "0.5", "1", "3", "20")))
@@ -131,14 +131,12 @@ class Machine(RuleBasedStateMachine):
         found = [int(item["n"]["N"]) for item in tables.query(self.client, request)]
         assert found == sorted(found, reverse=not forward)
 
-    @rule()
-    def restart(self) -> None:
-        assert self.server.stop() == 0
-        self._again()
-
-    @rule()
-    def crash(self) -> None:
-        self.server.kill()
+    @rule(crash=st.booleans())
+    def end(self, crash: bool) -> None:
+        if crash:
+            self.server.kill()
+        else:
+            assert self.server.stop() == 0
         self._again()
 
     @rule(key=keys, write=writes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import socket
@@ -113,6 +114,29 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
             tables.create(client)
 
     assert str(tmp_path / "data") in line
+
+
+def test_a_newer_disk_format_is_refused(tmp_path: Path) -> None:
+    with Server(tmp_path / "data") as server:
+        server.stop()
+    identity = tmp_path / "data" / "identity"
+    identity.write_text(json.dumps({**json.loads(identity.read_text()), "format": 999}))
+
+    line = refused(Server(tmp_path / "data"))
+
+    assert str(tmp_path / "data") in line
+    assert "999" in line
+
+
+def test_a_damaged_identity_is_named(tmp_path: Path) -> None:
+    with Server(tmp_path / "data") as server:
+        server.stop()
+    identity = tmp_path / "data" / "identity"
+    identity.write_text(identity.read_text()[:10])
+
+    line = refused(Server(tmp_path / "data"))
+
+    assert str(identity) in line
 
 
 def write_until_it_ends(server: Server) -> int:
