@@ -106,7 +106,9 @@ class Dispatcher:
                 raise Serialization from None
         operation = self._operations.get(headers.get(names.target))
         if operation is None:
-            raise UnknownOperation
+            operation = self._operations.get(headers.get(names.target, b"").strip())
+            if operation is None:
+                raise UnknownOperation
         caller = self._authenticator.caller(headers.get(names.authorization), names.has_date, query)
         if type(request) is not dict:
             # A missing body included: DynamoDB looks for it only here.
@@ -180,12 +182,15 @@ def _origin_form(target: bytes) -> bytes:
 
 
 def _finish(exchange: Exchange, body: bytes | None, error: BaseException | None) -> None:
-    if body is not None:
-        exchange.reply_ok(body)
-    elif isinstance(error, GrammeError):
-        _reply_error(exchange, error)
-    else:
-        _reply_bug(exchange, error)
+    try:
+        if type(body) is bytes:
+            exchange.reply_ok(body)
+        elif isinstance(error, GrammeError):
+            _reply_error(exchange, error)
+        else:
+            _reply_bug(exchange, error)
+    except Exception:  # noqa: BLE001 - nobody above us would answer the request
+        _reply_bug(exchange)
 
 
 def _finish_extension(exchange: Exchange, reply: Reply | None, error: BaseException | None) -> None:

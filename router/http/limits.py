@@ -22,8 +22,10 @@ class Limits:
     body_bytes_max: int = 16 * MIB
     line_bytes_max: int = 16 * KIB
     headers_bytes_max: int = 16 * KIB
-    # Bodies held at one time, over all connections; beyond this a request is refused with 503.
+    # Bodies held at one time, over all connections; beyond this a request is refused with 503, unless its body
+    # is small: those who send much must not be able to keep everybody else out.
     buffered_bytes_max: int = 512 * MIB
+    buffered_bytes_exempt: int = 64 * KIB
     # A refused client is still writing: we read this much so that it gets to our answer.
     drain_bytes_max: int = 64 * MIB
     drain_seconds: float = 5.0

@@ -151,7 +151,10 @@ class RequestReader:
         self._usage.body_bytes += size_bytes
         if self._body_bytes > self._limits.body_bytes_max:
             raise Refused(413)
-        if self._usage.body_bytes > self._limits.buffered_bytes_max:
+        if (
+            self._usage.body_bytes > self._limits.buffered_bytes_max
+            and self._body_bytes > self._limits.buffered_bytes_exempt
+        ):
             raise Refused(503)
         if not self._body:
             self._body = part

@@ -45,6 +45,12 @@ async def break_down(context: Context, caller: Caller, request: dict[str, Any]) 
     raise KeyError("secret detail")
 
 
+async def answer_nonsense(context: Context, caller: Caller, request: dict[str, Any]) -> bytes:
+    """Answer what no operation may answer, and not even at once."""
+    await asyncio.sleep(0)
+    return cast(bytes, {"not": "bytes"})
+
+
 async def grow(context: Context, caller: Caller, request: dict[str, Any]) -> bytes:
     """Answer with as many bytes as asked for."""
     size_bytes: int = request["Bytes"]
@@ -92,6 +98,7 @@ class Gateway:
             "Fail": fail,
             "Miss": miss,
             "Break": break_down,
+            "AnswerNonsense": answer_nonsense,
             "Grow": grow,
             "SayNothing": say_nothing,
             "ListStreams": echo,

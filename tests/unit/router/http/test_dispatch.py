@@ -253,6 +253,21 @@ def test_a_bug_is_logged_but_not_shown(client: Client, caplog: pytest.LogCapture
     assert next_answer.status == 200
 
 
+def test_an_operation_that_answers_nonsense_is_a_bug(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = client.ask(a_request("AnswerNonsense"))
+
+    assert answer.status == 500
+    assert "AnswerNonsense" in caplog.text
+
+
+def test_white_space_around_a_target_does_not_matter(client: Client) -> None:
+    answer = client.ask(a_request(X_Amz_Target=b"  DynamoDB_20120810.Echo \t"))
+
+    assert answer.status == 200
+
+
 @pytest.mark.parametrize(
     ("encoding", "body", "status"),
     [

@@ -12,7 +12,7 @@ from gramme.router.http.limits import Limits, Usage
 from gramme.router.http.reader import BODY, ENDED, HEAD, IDLE, Refused, RequestReader
 from tests.unit.router.http.gateway import a_request, chunked
 
-LIMITS = Limits(body_bytes_max=1000, buffered_bytes_max=3000)
+LIMITS = Limits(body_bytes_max=1000, buffered_bytes_max=3000, buffered_bytes_exempt=500)
 
 
 class NoLine:
@@ -273,6 +273,15 @@ def test_a_body_is_refused_when_too_much_is_held_already() -> None:
     assert status == 503
     assert len(reading.parsed) == 3
     assert reading.usage.body_bytes == 3000
+
+
+def test_a_small_body_is_taken_however_much_is_held() -> None:
+    reading = Reading()
+    reading.reader.feed(a_request(body=b"x" * 1000) * 3)
+
+    reading.reader.feed(a_request(body=b"x" * 500))
+
+    assert len(reading.parsed) == 4
 
 
 def test_an_upgrade_to_http_2_is_not_taken_up() -> None:
