@@ -1,0 +1,141 @@
+"""CreateTable: the rules a definition must keep, and the table it makes."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, Final
+from uuid import UUID
+
+from gramme.commands import CreateTable
+from gramme.errors import ValidationError
+from gramme.model.table import Table
+from gramme.router.operations.context import Caller, Context
+from gramme.router.operations.description import describe
+from gramme.router.operations.table_indexes import read_indexes
+from gramme.router.operations.table_key import (
+    INVALID,
+    check_all_used,
+    read_definitions,
+    read_table_key,
+)
+from gramme.router.operations.throughput import read_billing
+from gramme.router.validation.interpreter import validate
+
+# Given back by DescribeTable or kept for later, and nothing here depends on them.
+ECHOED: Final = ("OnDemandThroughput", "SSESpecification", "TableClass", "Tags")
+# Better refused than ignored: a caller who asks for these relies on them.
+NOT_BUILT: Final = (
+    "GlobalTableSourceArn",
+    "LocalSecondaryIndexes",
+    "ResourcePolicy",
+    "VectorIndexes",
+)
+
+
+async def create_table(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
+    validate("CreateTable", body)
+    table = read_table(context, caller, body)
+    created = await context.nodes.administer(CreateTable(table, context.partitions_per_table))
+    return describe(created, "CREATING", "TableDescription")
+
+
+def read_table(context: Context, caller: Caller, body: dict[str, Any]) -> Table:
+    """The table that `body` asks for, its ids yet to be given. Checks are in DynamoDB's order."""
+    provisioned = read_billing(body)
+    definitions = read_definitions(body)
+    schema = _required(body, "KeySchema")
+    hash, range = read_table_key(schema, definitions)
+    used = [element["AttributeName"] for element in schema]
+    has_indexes = bool(body.get("GlobalSecondaryIndexes") or body.get("LocalSecondaryIndexes"))
+    if not has_indexes:
+        check_all_used(definitions, used, has_indexes)
+    _check_local_indexes(body, range is not None)
+    indexes = read_indexes(body, definitions, provisioned is not None)
+    used += [attribute.name for index in indexes for attribute in index.keys]
+    _check_built(body)
+    check_all_used(definitions, used, has_indexes)
+    _check_stream(body)
+    _check_encryption(body)
+    name, now_ms = body["TableName"], context.clock.now_ms()
+    return Table(
+        id=0,
+        account=caller.account,
+        region=caller.region,
+        name=name,
+        hash=hash,
+        range=range,
+        indexes=indexes,
+        created_at_ms=now_ms,
+        uuid=_uuid(context.catalog.seed, caller, name, now_ms),
+        provisioned=provisioned,
+        echo={field: body[field] for field in ECHOED if body.get(field) is not None},
+    )
+
+
+def _required(body: dict[str, Any], name: str) -> Any:
+    value = body.get(name)
+    if value is None:
+        field = name[0].lower() + name[1:]
+        raise ValidationError(
+            f"1 validation error detected: Value null at '{field}' "
+            "failed to satisfy constraint: Member must not be null"
+        )
+    return value
+
+
+def _check_local_indexes(body: dict[str, Any], has_range: bool) -> None:
+    requested = body.get("LocalSecondaryIndexes")
+    if requested is None:
+        return
+    if not requested:
+        raise ValidationError(f"{INVALID}List of LocalSecondaryIndexes is empty")
+    if not has_range:
+        raise ValidationError(
+            f"{INVALID}Table KeySchema does not have a range key, "
+            "which is required when specifying a LocalSecondaryIndex"
+        )
+
+
+def _check_built(body: dict[str, Any]) -> None:
+    for name in NOT_BUILT:
+        if body.get(name) is not None:
+            raise ValidationError(f"{name} is not supported yet")
+    # There is no UpdateTable yet to take the protection off again.
+    if body.get("DeletionProtectionEnabled") is True:
+        raise ValidationError("DeletionProtectionEnabled is not supported yet")
+
+
+def _check_stream(body: dict[str, Any]) -> None:
+    specification = body.get("StreamSpecification")
+    if specification is None:
+        return
+    has_view = specification.get("StreamViewType") is not None
+    if not specification["StreamEnabled"]:
+        if has_view:
+            raise ValidationError(
+                f"{INVALID}Table is being created with a stream disabled, "
+                "UpdateViewType should not be specified"
+            )
+        return
+    if not has_view:
+        raise ValidationError(
+            f"{INVALID}Table is being created with a stream enabled, UpdateViewType is required"
+        )
+    raise ValidationError("StreamSpecification is not supported yet")
+
+
+def _check_encryption(body: dict[str, Any]) -> None:
+    specification = body.get("SSESpecification") or {}
+    type = specification.get("SSEType")
+    if specification.get("Enabled") is not True:
+        for name in ("SSEType", "KMSMasterKeyId"):
+            if specification.get(name) is not None:
+                raise ValidationError(f"{INVALID}{name} can not be specified if Enabled is false")
+    elif type == "AES256":
+        raise ValidationError(f"{INVALID}SSEType AES256 is not supported")
+
+
+def _uuid(seed: bytes, caller: Caller, name: str, now_ms: int) -> str:
+    """Like a random id to anyone without the seed, and the same again in a replayed simulation."""
+    identity = "/".join((caller.account, caller.region, name, str(now_ms)))
+    return str(UUID(bytes=blake2b(identity.encode(), digest_size=16, key=seed).digest(), version=4))

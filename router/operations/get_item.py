@@ -1,0 +1,58 @@
+"""GetItem: one item by its key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramme.capacity import read_units
+from gramme.commands import Get
+from gramme.expressions.placeholders import Placeholders
+from gramme.expressions.projection import Projection
+from gramme.model.keys import check_key
+from gramme.model.values import normalise_item
+from gramme.router.operations.consumed import consumed_by_table
+from gramme.router.operations.context import Caller, Context
+from gramme.router.operations.expressions import check_scalar_keys
+from gramme.router.operations.keys import locate
+from gramme.router.operations.parameters import Parameters
+from gramme.router.operations.tables import find_table
+from gramme.router.validation.interpreter import validate
+
+PARAMETERS = Parameters(("ProjectionExpression",), ("AttributesToGet",))
+
+
+async def get_item(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
+    validate("GetItem", body)
+    plain = PARAMETERS.all.isdisjoint(body)
+    if not plain:
+        PARAMETERS.check(body)
+    key = body["Key"]
+    normalise_item(key)
+    projection = None if plain else _projection(body)
+    entry = find_table(context, caller, body["TableName"])
+    check_key(entry.table, key)
+    if projection is not None:
+        check_scalar_keys(entry.table, projection)
+
+    row, partition = locate(context.catalog.seed, entry, key)
+    consistent = body.get("ConsistentRead") is True
+    found = await context.nodes.get(partition, Get(row, consistent, projection))
+
+    item = found.item
+    if body.get("ReturnConsumedCapacity") is None:
+        return b"{}" if item is None else b'{"Item":' + item + b"}"
+    members = [] if item is None else [b'"Item":' + item]
+    consumed = consumed_by_table(body, read_units(found.size, consistent))
+    if consumed is not None:
+        members.append(consumed)
+    return b"{" + b",".join(members) + b"}"
+
+
+def _projection(body: dict[str, Any]) -> Projection | None:
+    text = body.get("ProjectionExpression")
+    if text is None:
+        return None
+    placeholders = Placeholders(body.get("ExpressionAttributeNames"), None)
+    projection = placeholders.projection(text)
+    placeholders.finish()
+    return projection

@@ -1,0 +1,50 @@
+"""PutItem: a whole item, in place of what has its key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramme.capacity import ITEM_SIZE_MAX
+from gramme.codec.json import encode_item
+from gramme.commands import Put
+from gramme.errors import ValidationError
+from gramme.model.keys import check_index_keys, check_item_keys
+from gramme.model.values import normalise_item
+from gramme.router.operations.consumed import answer_to_write
+from gramme.router.operations.context import Caller, Context
+from gramme.router.operations.expressions import parse_condition
+from gramme.router.operations.keys import locate
+from gramme.router.operations.parameters import Parameters, wants_old
+from gramme.router.operations.tables import find_table
+from gramme.router.validation.interpreter import validate
+
+PARAMETERS = Parameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
+TOO_LARGE = "Item size has exceeded the maximum allowed size"
+
+
+async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
+    validate("PutItem", body)
+    plain = PARAMETERS.all.isdisjoint(body)
+    if not plain:
+        PARAMETERS.check(body)
+    item = body["Item"]
+    size = normalise_item(item)
+    return_old = wants_old(body)
+    # DynamoDB checks the item's size before its condition and before it looks for the table.
+    if size > ITEM_SIZE_MAX:
+        raise ValidationError(TOO_LARGE)
+    condition = None if plain else parse_condition(body)
+    entry = find_table(context, caller, body["TableName"])
+    table = entry.table
+    check_item_keys(table, item)
+    if table.indexes:
+        check_index_keys(table, item)
+
+    row, partition = locate(context.catalog.seed, entry, item)
+    if condition is None:
+        put = Put(row, encode_item(item), size, None, {}, return_old)
+    else:
+        show_item = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        values = body.get("ExpressionAttributeValues") or {}
+        put = Put(row, encode_item(item), size, condition, values, return_old, show_item)
+    return answer_to_write(body, await context.nodes.write(partition, put))

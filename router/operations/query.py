@@ -1,0 +1,117 @@
+"""Query: the items of one partition key, of a table or a global index, in the order of their sort keys."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gramme.capacity import read_units
+from gramme.commands import Page, Query
+from gramme.errors import ValidationError
+from gramme.expressions.condition import Condition
+from gramme.expressions.key_condition import KeyCondition
+from gramme.expressions.projection import Projection
+from gramme.model.item import Item, Values
+from gramme.partitions import TOKEN_BYTES
+from gramme.router.operations.bounds import bounds_of
+from gramme.router.operations.consumed import consumed_by_index, consumed_by_table
+from gramme.router.operations.context import Caller, Context
+from gramme.router.operations.expressions import check_scalar_keys, placeholders_of
+from gramme.router.operations.parameters import Parameters
+from gramme.router.operations.selection import check_filter, check_projected, check_select
+from gramme.router.operations.start_key import check_start_key, normalise_start_key, start_row
+from gramme.router.operations.target import Target, find_target
+from gramme.router.validation.interpreter import validate
+
+PARAMETERS = Parameters(
+    ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+    ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+)
+
+
+class Expressions(NamedTuple):
+    key_condition: KeyCondition
+    filter: Condition | None
+    projection: Projection | None
+    values: Values
+
+
+async def query(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
+    validate("Query", body)
+    PARAMETERS.check(body)
+    check_select(body)
+    start_key = normalise_start_key(body)
+    expressions = _expressions(body)
+    target = find_target(context, caller, body)
+    command = _command(context.catalog.seed, target, body, expressions, start_key)
+    partition = target.partitions.find(command.lower[:TOKEN_BYTES])
+    page = await context.nodes.query(partition, command)
+    return _answer(body, target, page)
+
+
+def _expressions(body: dict[str, Any]) -> Expressions:
+    text = body.get("KeyConditionExpression")
+    if text is None:
+        raise ValidationError(
+            "Either the KeyConditions or KeyConditionExpression parameter "
+            "must be specified in the request."
+        )
+    placeholders = placeholders_of(body)
+    key_condition = placeholders.key_condition(text)
+    filter = projection = None
+    if (text := body.get("FilterExpression")) is not None:
+        filter = placeholders.condition(text, "FilterExpression")
+    if (text := body.get("ProjectionExpression")) is not None:
+        projection = placeholders.projection(text)
+    placeholders.finish()
+    values = body.get("ExpressionAttributeValues") or {}
+    return Expressions(key_condition, filter, projection, values)
+
+
+def _command(
+    seed: bytes,
+    target: Target,
+    body: dict[str, Any],
+    expressions: Expressions,
+    start_key: Item | None,
+) -> Query:
+    """Everything that needs the schema, in the order DynamoDB finds fault with it."""
+    key_condition, filter, projection, values = expressions
+    if start_key is not None:
+        check_start_key(target, start_key)
+    wanted = key_condition.bind(values, target.hashes, target.ranges)
+    bounds = bounds_of(seed, target, wanted)
+    start = None
+    if start_key is not None:
+        start = start_row(seed, target, start_key, wanted, bounds)
+    check_scalar_keys(target.table, projection)
+    check_filter(target, filter)
+    select = body.get("Select")
+    check_projected(target, select, projection, filter)
+    check_scalar_keys(target.table, filter)
+    return Query(
+        lower=bounds.lower,
+        upper=bounds.upper,
+        key_names=target.key_names,
+        start=start,
+        forward=body.get("ScanIndexForward") is not False,
+        limit=body.get("Limit"),
+        consistent=body.get("ConsistentRead") is True,
+        filter=filter,
+        values=values,
+        projection=projection,
+        count_only=select == "COUNT",
+    )
+
+
+def _answer(body: dict[str, Any], target: Target, page: Page) -> bytes:
+    members = [] if body.get("Select") == "COUNT" else [b'"Items":[' + b",".join(page.items) + b"]"]
+    members.append(b'"Count":%d,"ScannedCount":%d' % (page.count, page.scanned))
+    if page.last_key is not None:
+        members.append(b'"LastEvaluatedKey":' + page.last_key)
+    # The sizes of a page's items are rounded up together, not one by one.
+    units = read_units(page.size, body.get("ConsistentRead") is True)
+    consumed_by = consumed_by_table if target.index is None else consumed_by_index
+    consumed = consumed_by(body, units)
+    if consumed is not None:
+        members.append(consumed)
+    return b"{" + b",".join(members) + b"}"

@@ -1,0 +1,78 @@
+"""Select: which attributes a Query returns, and whether the index it reads has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gramme.errors import ValidationError
+from gramme.expressions.condition import Condition
+from gramme.expressions.projection import Projection
+from gramme.model.table import Index
+from gramme.router.operations.target import Target
+
+# Query says this before its complaints about Select; Scan does not.
+_ENVELOPE = "1 validation error detected: "
+_INVALID = "One or more parameter values were invalid: "
+
+
+def check_select(body: dict[str, Any]) -> None:
+    """What can be said of Select without the table."""
+    select = body.get("Select")
+    if body.get("ProjectionExpression") is not None:
+        if select is not None and select != "SPECIFIC_ATTRIBUTES":
+            chosen = "only the Count" if select == "COUNT" else select
+            raise ValidationError(
+                f"{_ENVELOPE}Cannot specify the ProjectionExpression when choosing to get {chosen}"
+            )
+    elif select == "SPECIFIC_ATTRIBUTES":
+        raise ValidationError(
+            f"{_ENVELOPE}Must specify the AttributesToGet or ProjectionExpression "
+            "when choosing to get SPECIFIC_ATTRIBUTES"
+        )
+    if select == "ALL_PROJECTED_ATTRIBUTES" and body.get("IndexName") is None:
+        raise ValidationError(
+            f"{_ENVELOPE}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
+
+
+def check_filter(target: Target, filter: Condition | None) -> None:
+    """A filter is for what the key condition cannot say, so it may not name the queried key."""
+    if filter is None:
+        return
+    for attribute in target.hashes + target.ranges:
+        if attribute.name in filter.attributes:
+            raise ValidationError(
+                "Filter Expression can only contain non-primary key attributes: "
+                f"Primary key attribute: {attribute.name}"
+            )
+
+
+def check_projected(
+    target: Target, select: str | None, projection: Projection | None, filter: Condition | None
+) -> None:
+    """A global index has only what is projected into it, and never asks its table for the rest."""
+    index = target.index
+    if index is None or index.projection == "ALL":
+        return
+    if select == "ALL_ATTRIBUTES":
+        raise ValidationError(
+            f"{_INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
+            f"{index.name} because its projection type is not ALL"
+        )
+    missing = _missing(target, index, () if projection is None else projection.attributes)
+    if missing:
+        raise ValidationError(
+            f"{_INVALID}Global secondary index {index.name} does not project [{missing}]"
+        )
+    missing = _missing(target, index, () if filter is None else filter.attributes)
+    if missing:
+        raise ValidationError(
+            f"{_INVALID}Secondary index {index.name} "
+            f"does not project one or more filter attributes: [{missing}]"
+        )
+
+
+def _missing(target: Target, index: Index, names: Iterable[str]) -> str:
+    projected = {*target.key_names, *index.non_key_attributes}
+    return ", ".join(sorted(name for name in names if name not in projected))

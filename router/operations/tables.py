@@ -1,0 +1,44 @@
+"""Finding the table a request names, by its name or its ARN."""
+
+from __future__ import annotations
+
+from gramme.errors import ResourceNotFound, ValidationError
+from gramme.router.catalog import CatalogEntry
+from gramme.router.operations.context import Caller, Context
+
+_ARN = "arn:"
+_FIELDS = 6
+_TABLE = "table/"
+
+
+def find_table(context: Context, caller: Caller, name: str) -> CatalogEntry:
+    """Raises ResourceNotFound, in the words the data operations use."""
+    if name.startswith(_ARN):
+        name = bare_name(caller, name)
+    return context.catalog.find(caller.account, caller.region, name)
+
+
+def find_described_table(context: Context, caller: Caller, name: str) -> CatalogEntry:
+    """Raises ResourceNotFound, in the words DescribeTable and DeleteTable use."""
+    bare = bare_name(caller, name)
+    try:
+        return context.catalog.find(caller.account, caller.region, bare)
+    except ResourceNotFound:
+        raise ResourceNotFound(f"Requested resource not found: Table: {bare} not found") from None
+
+
+def bare_name(caller: Caller, arn: str) -> str:
+    """The table's name, out of an ARN such as arn:aws:dynamodb:us-east-1:000000000000:table/Music."""
+    if not arn.startswith(_ARN):
+        return arn
+    fields = arn.split(":", _FIELDS - 1)
+    if len(fields) != _FIELDS or fields[2] != "dynamodb":
+        raise ValidationError(f"1 validation error detected: Invalid table ARN: '{arn}'")
+    _, _, _, region, account, resource = fields
+    if not resource.startswith(_TABLE):
+        raise ValidationError(f"1 validation error detected: Invalid resource type in '{arn}'")
+    if region != caller.region:
+        raise ValidationError(f"1 validation error detected: Invalid AWS region in '{arn}'")
+    if account != caller.account:
+        raise ResourceNotFound
+    return resource.removeprefix(_TABLE)

@@ -1,0 +1,215 @@
+"""Queries that are refused, and in which words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conformance.tables import Item, invalid, refusal, unique_name
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"Limit": 0},
+            (
+                "1 validation error detected: Value at 'Limit' failed to satisfy constraint: "
+                "Member must have value greater than or equal to 1"
+            ),
+        ),
+        (
+            {"Select": "X"},
+            (
+                "1 validation error detected: Value 'X' at 'select' failed to satisfy constraint: "
+                "Member must satisfy enum value set: "
+                "[SPECIFIC_ATTRIBUTES, COUNT, ALL_ATTRIBUTES, ALL_PROJECTED_ATTRIBUTES]"
+            ),
+        ),
+        (
+            {"Select": "SPECIFIC_ATTRIBUTES"},
+            (
+                "1 validation error detected: Must specify the AttributesToGet or "
+                "ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+            ),
+        ),
+        (
+            {"Select": "ALL_PROJECTED_ATTRIBUTES"},
+            (
+                "1 validation error detected: ALL_PROJECTED_ATTRIBUTES can be used only "
+                "when Querying using an IndexName"
+            ),
+        ),
+        (
+            {"Select": "ALL_ATTRIBUTES", "ProjectionExpression": "a"},
+            (
+                "1 validation error detected: Cannot specify the ProjectionExpression "
+                "when choosing to get ALL_ATTRIBUTES"
+            ),
+        ),
+        (
+            {"Select": "COUNT", "ProjectionExpression": "a"},
+            (
+                "1 validation error detected: Cannot specify the ProjectionExpression "
+                "when choosing to get only the Count"
+            ),
+        ),
+        (
+            {"KeyConditionExpression": ""},
+            "Invalid KeyConditionExpression: The expression can not be empty;",
+        ),
+        (
+            {"KeyConditionExpression": "((pk = :v))"},
+            "Invalid KeyConditionExpression: The expression has redundant parentheses;",
+        ),
+        (
+            {"ExpressionAttributeNames": {"#unused": "x"}},
+            "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}",
+        ),
+        (
+            {"FilterExpression": "#missing = :v"},
+            (
+                "Invalid FilterExpression: An expression attribute name used in the document path "
+                "is not defined; attribute name: #missing"
+            ),
+        ),
+        (
+            {"KeyConditionExpression": "pk = :v OR sk = :v"},
+            "Invalid operator used in KeyConditionExpression: OR",
+        ),
+        (
+            {"QueryFilter": {}},
+            (
+                "Can not use both expression and non-expression parameters in the same request: "
+                "Non-expression parameters: {QueryFilter} "
+                "Expression parameters: {KeyConditionExpression}"
+            ),
+        ),
+    ],
+)
+def test_query_is_refused_even_without_a_table(
+    dynamodb: DynamoDBClient, changes: dict[str, Any], message: str
+) -> None:
+    parameters = {
+        "TableName": unique_name("missing"),
+        "KeyConditionExpression": "pk = :v",
+        "ExpressionAttributeValues": {":v": {"S": "a"}},
+    } | changes
+
+    assert invalid(dynamodb.query, **parameters) == message
+
+
+def test_key_condition_is_required(dynamodb: DynamoDBClient, composite: str) -> None:
+    message = invalid(dynamodb.query, TableName=composite)
+
+    assert message == (
+        "Either the KeyConditions or KeyConditionExpression parameter "
+        "must be specified in the request."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"KeyConditionExpression": "sk = :v"},
+            "Query condition missed key schema element: pk",
+        ),
+        (
+            {"KeyConditionExpression": "attr1 = :v"},
+            "Query condition missed key schema element: pk",
+        ),
+        ({"KeyConditionExpression": "pk > :v"}, "Query key condition not supported"),
+        (
+            {"KeyConditionExpression": "pk = :v AND sk = :v"},
+            (
+                "One or more parameter values were invalid: "
+                "Condition parameter type does not match schema type"
+            ),
+        ),
+        (
+            {"FilterExpression": "pk = :v"},
+            (
+                "Filter Expression can only contain non-primary key attributes: "
+                "Primary key attribute: pk"
+            ),
+        ),
+        (
+            {"FilterExpression": "sk = :v"},
+            (
+                "Filter Expression can only contain non-primary key attributes: "
+                "Primary key attribute: sk"
+            ),
+        ),
+        (
+            {"IndexName": "nothing"},
+            "The table does not have the specified index: nothing",
+        ),
+    ],
+)
+def test_query_does_not_fit_the_schema(
+    dynamodb: DynamoDBClient, composite: str, changes: dict[str, Any], message: str
+) -> None:
+    parameters = {
+        "TableName": composite,
+        "KeyConditionExpression": "pk = :v",
+        "ExpressionAttributeValues": {":v": {"S": "a"}},
+    } | changes
+
+    assert invalid(dynamodb.query, **parameters) == message
+
+
+@pytest.mark.parametrize(
+    ("condition", "key", "message"),
+    [
+        ("pk = :pk", {"bad": {"S": "p"}}, "The provided starting key is invalid"),
+        ("pk = :pk", {"pk": {"S": "p"}}, "The provided starting key is invalid"),
+        (
+            "pk = :pk",
+            {"pk": {"S": "p"}, "sk": {"S": "1"}},
+            "The provided key element does not match the schema",
+        ),
+        (
+            "pk = :pk",
+            {"pk": {"S": "other"}, "sk": {"N": "1"}},
+            "The provided starting key is outside query boundaries based on provided conditions",
+        ),
+        (
+            "pk = :pk AND sk > :five",
+            {"pk": {"S": "p"}, "sk": {"N": "1"}},
+            "The provided starting key does not match the range key predicate",
+        ),
+    ],
+)
+def test_start_key_is_refused(
+    dynamodb: DynamoDBClient, composite: str, condition: str, key: Item, message: str
+) -> None:
+    values: Item = {":pk": {"S": "p"}}
+    if ":five" in condition:
+        values[":five"] = {"N": "5"}
+
+    refused = invalid(
+        dynamodb.query,
+        TableName=composite,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        ExclusiveStartKey=key,
+    )
+
+    assert refused == message
+
+
+def test_missing_table_is_not_named(dynamodb: DynamoDBClient) -> None:
+    code, message = refusal(
+        dynamodb.query,
+        TableName=unique_name("missing"),
+        KeyConditionExpression="pk = :v",
+        ExpressionAttributeValues={":v": {"S": "a"}},
+    )
+
+    assert code == "ResourceNotFoundException"
+    assert message == "Requested resource not found"

@@ -1,0 +1,102 @@
+"""A storage node in a dictionary: what the operations need of one, without conditions, updates or disks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import orjson
+
+from gramme.commands import (
+    Administration,
+    CreateTable,
+    Delete,
+    Found,
+    Get,
+    Page,
+    Put,
+    Query,
+    Write,
+    Written,
+)
+from gramme.errors import ResourceInUse
+from gramme.model.table import Table
+from gramme.partitions import GroupId, Partition, PartitionMap, TableId, even_ranges
+from gramme.router.catalog import Catalog, CatalogEntry
+
+Row = tuple[bytes, int]
+
+
+@dataclass
+class FakeNodes:
+    """Keeps rows by hidden table and key, and what it was last asked, with the partition it was asked of."""
+
+    catalog: Catalog
+    rows: dict[int, dict[bytes, Row]] = field(default_factory=dict)
+    get_seen: Get | None = None
+    write_seen: Write | None = None
+    query_seen: Query | None = None
+    created: int = 0
+
+    async def get(self, partition: Partition, get: Get) -> Found:
+        self.get_seen = get
+        item, size = self._rows(partition).get(get.key, (None, 0))
+        return Found(item, size)
+
+    async def write(self, partition: Partition, write: Write) -> Written:
+        self.write_seen = write
+        rows = self._rows(partition)
+        old, old_size = rows.get(write.key, (None, 0))
+        if isinstance(write, Put):
+            rows[write.key] = write.item, write.size
+            return Written(old if write.return_old else None, old_size, write.size)
+        if isinstance(write, Delete):
+            rows.pop(write.key, None)
+            return Written(old if write.return_old else None, old_size, 0)
+        return Written(None, old_size, old_size)
+
+    async def query(self, partition: Partition, query: Query) -> Page:
+        self.query_seen = query
+        rows = self._rows(partition)
+        keys = sorted(key for key in rows if query.lower <= key < query.upper)
+        if not query.forward:
+            keys.reverse()
+        if query.start in keys:
+            keys = keys[keys.index(query.start) + 1 :]
+        page = keys[: query.limit]
+        last_key = None
+        if len(page) < len(keys):
+            last = orjson.loads(rows[page[-1]][0])
+            last_key = orjson.dumps({name: last[name] for name in query.key_names})
+        items = [] if query.count_only else [rows[key][0] for key in page]
+        size = sum(rows[key][1] for key in page)
+        return Page(items, len(page), len(page), size, last_key)
+
+    async def administer(self, command: Administration) -> Table:
+        if isinstance(command, CreateTable):
+            return self.create(command.table, command.partitions)
+        table = self.catalog.find(command.account, command.region, command.name).table
+        self.catalog.drop(table)
+        return table
+
+    def create(self, table: Table, partitions: int) -> Table:
+        if table.name in self.catalog.names(table.account, table.region):
+            raise ResourceInUse(f"Table already exists: {table.name}")
+        self.created += 1
+        number = self.created * 100
+        maps = {
+            index.name: self._map(number + position, partitions)
+            for position, index in enumerate(table.indexes, start=1)
+        }
+        self.catalog.put(CatalogEntry(table, self._map(number, partitions), maps))
+        return table
+
+    def _map(self, number: int, partitions: int) -> PartitionMap:
+        return PartitionMap(
+            [
+                Partition(GroupId(number * 100 + position), TableId(number), start, end, 1)
+                for position, (start, end) in enumerate(even_ranges(partitions))
+            ]
+        )
+
+    def _rows(self, partition: Partition) -> dict[bytes, Row]:
+        return self.rows.setdefault(partition.table, {})
