@@ -40,6 +40,7 @@ class Row:
     p99_ms: float
     cpu_us: float
     client_busy: float
+    others_busy: float
     void: str
 
 
@@ -177,6 +178,7 @@ def row_of(server: str, operation: str, connections: int, cells: Sequence[Cell])
         p99_ms=median(sample.p99_ms for sample in samples),
         cpu_us=median(cell.cpu_us_per_answer for cell in cells),
         client_busy=median(sample.client_cpu_s / sample.seconds for sample in samples),
+        others_busy=median(cell.others_busy for cell in cells),
         void=next((sample.void for sample in samples if sample.void), ""),
     )
 

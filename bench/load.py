@@ -6,6 +6,7 @@ a body of at least the size that the items asked for must have.
 """
 
 import json
+import os
 import random
 import resource
 import shutil
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.epoll import ClosedLoop
-from bench.processes import output_of
+from bench.processes import machine_cpu_seconds, output_of
 from bench.servers import Server
 from bench.wire import Answer
 from bench.workloads import Workload
@@ -59,11 +60,17 @@ class Cell:
 
     sample: Sample
     server_cpu_s: float
+    others_cpu_s: float
     resident_bytes: int
 
     @property
     def cpu_us_per_answer(self) -> float:
         return 1e6 * self.server_cpu_s / max(1, self.sample.answers)
+
+    @property
+    def others_busy(self) -> float:
+        """The share of the machine that neither server nor client used: a shared machine's noise."""
+        return max(0.0, self.others_cpu_s) / self.sample.seconds / (os.cpu_count() or 1)
 
 
 def generator_name() -> str:
@@ -76,9 +83,11 @@ def measure(
     server: Server, workload: Workload, connections: int, seconds: float, seed: int
 ) -> Cell:
     """Load `server` with `workload`, and charge it the CPU it used meanwhile."""
-    before = server.cpu_seconds()
+    before, machine_before = server.cpu_seconds(), machine_cpu_seconds()
     sample = load(server, workload, connections, seconds, seed)
-    return Cell(sample, server.cpu_seconds() - before, server.resident_bytes())
+    server_cpu_s = server.cpu_seconds() - before
+    others_cpu_s = machine_cpu_seconds() - machine_before - server_cpu_s - sample.client_cpu_s
+    return Cell(sample, server_cpu_s, others_cpu_s, server.resident_bytes())
 
 
 def load(server: Server, workload: Workload, connections: int, seconds: float, seed: int) -> Sample:

@@ -1,20 +1,22 @@
 """Whether Gramme survives more clients than it can serve: 5 times as many, then back to normal.
 
-First a sweep finds the peak of good answers per second and the most connections that still get 80 % of
-it without an error. Then 5 times those connections ask at once, where an error is an allowed answer but
+First a sweep finds the peak of good answers per second, and the most connections that are all served
+without an error. Then 5 times those connections ask at once, where an error is an allowed answer but
 does not count. Then the load of the peak again, second by second, until it is served as before.
 """
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Self
 
 from bench import installed
 from bench.fill import fill
-from bench.load import Sample, load
+from bench.load import measure
 from bench.options import Options
 from bench.progress import Progress, say
 from bench.report import Report, Table, Target, at_least, at_most, megabytes, milliseconds
@@ -25,7 +27,6 @@ DATASET = Dataset(items=10_000, data_bytes=1000)
 OPERATIONS = ("GetItem", "PutItem")
 SWEEP = (16, 64, 256, 1024)
 FACTOR = 5
-SERVED_SHARE = 0.8
 GOODPUT_SHARE_MIN = 0.8
 OVERLOAD_S = 15.0
 NORMAL_SHARE = 0.9
@@ -46,6 +47,7 @@ class Step:
     p50_ms: float
     p99_ms: float
     resident_bytes_max: int
+    others_busy: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def run(options: Options, directory: Path, machine: dict[str, str]) -> Report:
         server.start()
         fill(server, DATASET)
         chosen = [each for each in workloads(DATASET) if each.name in OPERATIONS]
-        runs = [overload(server, each, options.seconds) for each in chosen]
+        runs = [overload(server, each, options) for each in chosen]
         peak_bytes = server.resident_bytes_peak()
         time.sleep(RECOVERY_S_MAX)
         after_bytes = server.resident_bytes()
@@ -95,36 +97,54 @@ def run(options: Options, directory: Path, machine: dict[str, str]) -> Report:
     return report_of(runs, peak_bytes, after_bytes, options, machine)
 
 
-def overload(server: Server, workload: Workload, seconds: float) -> Overload:
-    progress = Progress(f"sweep {workload.name}", len(SWEEP))
-    steps: list[Step] = []
-    for connections in SWEEP:
-        steps.append(step(server, workload, "sweep", connections, seconds))
-        progress.advance(note=f"x{connections}: {steps[-1].good_per_second:,.0f}/s")
-    clean = [each for each in steps if not each.errors]
-    if not clean:
+def overload(server: Server, workload: Workload, options: Options) -> Overload:
+    steps = sweep(server, workload, options)
+    goodput = clean_goodput(steps)
+    if not goodput:
         raise RuntimeError(f"{workload.name} met errors at every number of connections")
-    peak = max(clean, key=lambda each: each.good_per_second)
-    enough = SERVED_SHARE * peak.good_per_second
-    served = max(each.connections for each in clean if each.good_per_second >= enough)
-    say(f"{workload.name}: {FACTOR * served} connections at once")
-    burst = step(server, workload, "overload", FACTOR * served, OVERLOAD_S)
+    peak_connections = max(goodput, key=lambda connections: goodput[connections])
+    peak = goodput[peak_connections]
+    connections = FACTOR * max(goodput)
+    say(f"{workload.name}: {connections} connections at once")
+    burst = step(server, workload, "overload", connections, OVERLOAD_S)
     steps.append(burst)
     ended_at = time.monotonic()
     recovery_s = None
     while recovery_s is None and time.monotonic() - ended_at < RECOVERY_S_MAX:
         began_s = time.monotonic() - ended_at
-        after = step(server, workload, "after", peak.connections, 1.0)
+        after = step(server, workload, "after", peak_connections, 1.0)
         steps.append(after)
-        if not after.errors and after.good_per_second >= NORMAL_SHARE * peak.good_per_second:
-            recovery_s = began_s
-    share = burst.good_per_second / peak.good_per_second
-    return Overload(workload.name, steps, share, recovery_s)
+        if not after.errors and after.good_per_second >= NORMAL_SHARE * peak:
+            recovery_s = round(began_s, 2)
+    return Overload(workload.name, steps, burst.good_per_second / peak, recovery_s)
+
+
+def sweep(server: Server, workload: Workload, options: Options) -> list[Step]:
+    progress = Progress(f"sweep {workload.name}", options.rounds * len(SWEEP))
+    steps: list[Step] = []
+    for _ in range(options.rounds):
+        for connections in SWEEP:
+            steps.append(step(server, workload, "sweep", connections, options.seconds))
+            progress.advance(note=f"x{connections}: {steps[-1].good_per_second:,.0f}/s")
+    return steps
+
+
+def clean_goodput(steps: Sequence[Step]) -> dict[int, float]:
+    """Good answers per second by connections, the median over rounds, where no round met an error."""
+    by_connections: dict[int, list[Step]] = defaultdict(list)
+    for each in steps:
+        by_connections[each.connections].append(each)
+    return {
+        connections: median(each.good_per_second for each in found)
+        for connections, found in by_connections.items()
+        if not any(each.errors for each in found)
+    }
 
 
 def step(server: Server, workload: Workload, phase: str, connections: int, seconds: float) -> Step:
     with MemoryWatch(server) as watch:
-        sample: Sample = load(server, workload, connections, seconds, seed=connections)
+        cell = measure(server, workload, connections, seconds, seed=connections)
+    sample = cell.sample
     return Step(
         operation=workload.name,
         phase=phase,
@@ -134,6 +154,7 @@ def step(server: Server, workload: Workload, phase: str, connections: int, secon
         p50_ms=sample.p50_ms,
         p99_ms=sample.p99_ms,
         resident_bytes_max=watch.largest_bytes,
+        others_busy=cell.others_busy,
     )
 
 
@@ -167,20 +188,25 @@ def report_of(
             milliseconds(each.p50_ms),
             milliseconds(each.p99_ms),
             megabytes(each.resident_bytes_max),
+            f"{each.others_busy:.0%}",
         )
         for run_ in runs
         for each in run_.steps
     ]
     columns = (
         *("operation", "phase", "connections", "good per second", "errors"),
-        *("p50 ms", "p99 ms", "memory"),
+        *("p50 ms", "p99 ms", "memory", "others busy"),
     )
     return Report(
         name="overload",
         title="Gramme with too many clients",
         about=" ".join((__doc__ or "").split()),
         machine=machine,
-        settings={"seconds": options.seconds, "overload seconds": OVERLOAD_S},
+        settings={
+            "seconds": options.seconds,
+            "rounds": options.rounds,
+            "overload seconds": OVERLOAD_S,
+        },
         targets=targets(runs, peak_bytes),
         tables=[Table("Phases", columns, rows)],
         data={

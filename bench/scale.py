@@ -49,6 +49,7 @@ class Size:
     p50_ms: float
     p99_ms: float
     cpu_us: float
+    others_busy: float
     void: str
 
 
@@ -138,6 +139,7 @@ def size_of(operation: str, dataset: Dataset, cells: Sequence[Cell]) -> Size:
         p50_ms=median(sample.p50_ms for sample in samples),
         p99_ms=median(sample.p99_ms for sample in samples),
         cpu_us=median(cell.cpu_us_per_answer for cell in cells),
+        others_busy=median(cell.others_busy for cell in cells),
         void=next((sample.void for sample in samples if sample.void), ""),
     )
 
@@ -165,7 +167,7 @@ def cpu_ratio(scale: Scale, operation: str) -> float | None:
 
 def report_of(scale: Scale, options: Options, machine: dict[str, str]) -> Report:
     rows = [
-        (size.operation, f"{size.items:,}", "void", "", "", size.void)
+        (size.operation, f"{size.items:,}", "void", "", "", size.void, "")
         if size.void
         else (
             size.operation,
@@ -174,6 +176,7 @@ def report_of(scale: Scale, options: Options, machine: dict[str, str]) -> Report
             milliseconds(size.p50_ms),
             milliseconds(size.p99_ms),
             f"{size.cpu_us:.1f}",
+            f"{size.others_busy:.0%}",
         )
         for size in scale.sizes
     ]
@@ -185,7 +188,7 @@ def report_of(scale: Scale, options: Options, machine: dict[str, str]) -> Report
         (f"peak memory with {options.items:,} items", megabytes(scale.large_peak_bytes)),
         (f"peak memory with {SMALL_ITEMS:,} items", megabytes(scale.small_peak_bytes)),
     ]
-    columns = ("operation", "items", "per second", "p50 ms", "p99 ms", "CPU us")
+    columns = ("operation", "items", "per second", "p50 ms", "p99 ms", "CPU us", "others busy")
     return Report(
         name="scale",
         title="Gramme with many items",

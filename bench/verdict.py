@@ -1,6 +1,7 @@
 """The comparison as a report: the promises and whether they hold, the tables, the chart."""
 
 from collections.abc import Sequence
+from statistics import median
 
 from bench.chart import Group, Panel, bars
 from bench.compare import DATASET, Comparison, Footprint, Row, as_data
@@ -137,12 +138,17 @@ def chart(comparison: Comparison, options: Options) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """A client that uses its whole core may be what limited the row."""
+    """What else may have limited a row: a client that uses its whole core, or other processes."""
     busy = [
         f"{row.server} {row.operation} at {row.connections}"
         for row in comparison.rows
         if row.client_busy > CLIENT_BUSY_MAX and not row.void
     ]
-    if not busy:
-        return []
-    return [f"The client was busy over {CLIENT_BUSY_MAX:.0%} of a core in: {', '.join(busy)}."]
+    others = sorted(row.others_busy for row in comparison.rows)
+    shares = f"{median(others):.0%} of the machine in the median row, {others[-1]:.0%} in the worst"
+    found = [f"Other processes used {shares}."]
+    if busy:
+        found.append(
+            f"The client was busy over {CLIENT_BUSY_MAX:.0%} of a core in: {', '.join(busy)}."
+        )
+    return found

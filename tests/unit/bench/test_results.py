@@ -14,11 +14,11 @@ from bench.verdict import speed_ratio
 
 def a_cell(answers: int = 1000, failures: int = 0, broken: int = 0) -> Cell:
     sample = Sample(answers, failures, broken, "because", 2.0, 1.0, 3.0, 9.0, client_cpu_s=0.5)
-    return Cell(sample, server_cpu_s=0.1, resident_bytes=1 << 20)
+    return Cell(sample, server_cpu_s=0.1, others_cpu_s=0.0, resident_bytes=1 << 20)
 
 
 def a_row(server: str, per_second: float, void: str = "") -> Row:
-    return Row(server, "GetItem", 64, per_second, 1.0, 2.0, 30.0, 0.5, void)
+    return Row(server, "GetItem", 64, per_second, 1.0, 2.0, 30.0, 0.5, 0.0, void)
 
 
 def test_a_row_is_the_median_of_its_rounds() -> None:
