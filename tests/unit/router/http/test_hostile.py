@@ -81,7 +81,7 @@ def test_a_request_that_comes_in_drops_is_timed_out() -> None:
                 continue
 
         assert b" 408 " in answered
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 2
 
 
 def test_an_idle_connection_is_closed_without_a_word() -> None:
