@@ -22,9 +22,16 @@ from gramme.router.operations.throughput import read_billing
 from gramme.router.validation.interpreter import validate
 
 # Given back by DescribeTable or kept for later, and nothing here depends on them.
-ECHOED: Final = ("OnDemandThroughput", "SSESpecification", "TableClass", "Tags")
+ECHOED: Final = (
+    "OnDemandThroughput",
+    "SSESpecification",
+    "TableClass",
+    "Tags",
+    "WarmThroughput",
+)
 # Better refused than ignored: a caller who asks for these relies on them.
 NOT_BUILT: Final = (
+    "GlobalTableSettingsReplicationMode",
     "GlobalTableSourceArn",
     "LocalSecondaryIndexes",
     "ResourcePolicy",

@@ -41,7 +41,8 @@ def _describe(table: Table, status: Status) -> dict[str, Any]:
         if status == "ACTIVE":
             description["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] = created_at_s
     if status == "ACTIVE":
-        description["WarmThroughput"] = _warm_throughput(table.provisioned)
+        asked = table.echo.get("WarmThroughput", {})
+        description["WarmThroughput"] = _warm_throughput(table.provisioned) | asked
     if table.indexes:
         description["GlobalSecondaryIndexes"] = [
             _describe_index(table, index, status) for index in table.indexes

@@ -9,6 +9,8 @@ from gramme.router.operations.context import Caller, Context
 _ARN = "arn:"
 _FIELDS = 6
 _TABLE = "table/"
+# Not ours: AWS divides its regions so.
+_PARTITIONS = frozenset(("aws", "aws-cn", "aws-us-gov"))
 
 
 def find_table(context: Context, caller: Caller, name: str) -> CatalogEntry:
@@ -34,7 +36,9 @@ def bare_name(caller: Caller, arn: str) -> str:
     fields = arn.split(":", _FIELDS - 1)
     if len(fields) != _FIELDS or fields[2] != "dynamodb":
         raise ValidationError(f"1 validation error detected: Invalid table ARN: '{arn}'")
-    _, _, _, region, account, resource = fields
+    _, partition, _, region, account, resource = fields
+    if partition not in _PARTITIONS:
+        raise ValidationError(f"1 validation error detected: Invalid AWS partition in '{arn}'")
     if not resource.startswith(_TABLE):
         raise ValidationError(f"1 validation error detected: Invalid resource type in '{arn}'")
     if region != caller.region:

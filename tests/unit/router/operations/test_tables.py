@@ -39,6 +39,7 @@ def test_what_was_only_said_is_echoed(router: Router) -> None:
         "TableClass": "STANDARD_INFREQUENT_ACCESS",
         "SSESpecification": {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": "alias/mine"},
         "Tags": [{"Key": "team", "Value": "music"}],
+        "WarmThroughput": {"ReadUnitsPerSecond": 20_000},
     }
     router.ask("CreateTable", HASH_ONLY | said)
 
@@ -50,6 +51,7 @@ def test_what_was_only_said_is_echoed(router: Router) -> None:
         "SSEType": "KMS",
         "KMSMasterKeyArn": "alias/mine",
     }
+    assert table["WarmThroughput"]["ReadUnitsPerSecond"] == 20_000
     assert "Tags" not in table
 
 
@@ -57,12 +59,24 @@ def test_table_is_found_by_its_arn(router: Router) -> None:
     assert router.ask("DescribeTable", {"TableName": ARN})["Table"]["TableName"] == "music"
 
 
-def test_arn_of_another_region_is_refused(router: Router) -> None:
-    arn = ARN.replace("us-east-1", "eu-west-1")
+@pytest.mark.parametrize(
+    ("arn", "message"),
+    [
+        (ARN.replace("us-east-1", "eu-west-1"), "Invalid AWS region in"),
+        (ARN.replace("arn:aws", 'arn:"'), "Invalid AWS partition in"),
+        (ARN.replace("table/", "stream/"), "Invalid resource type in"),
+    ],
+)
+def test_arn_of_something_else_is_refused(router: Router, arn: str, message: str) -> None:
+    refusal = router.refusal("DescribeTable", {"TableName": arn}, ValidationError)
 
-    message = router.refusal("DescribeTable", {"TableName": arn}, ValidationError)
+    assert refusal == f"1 validation error detected: {message} '{arn}'"
 
-    assert message == f"1 validation error detected: Invalid AWS region in '{arn}'"
+
+def test_arn_of_another_account_is_not_found(router: Router) -> None:
+    arn = ARN.replace("000000000000", "111111111111")
+
+    router.refusal("GetItem", {"TableName": arn, "Key": {"id": {"S": "a"}}}, ResourceNotFound)
 
 
 @pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable"])
