@@ -94,7 +94,7 @@ def projection_checks(parsed: Parsed[tree.Paths], names: Names) -> Iterator[Chec
 
 
 def _undefined(
-    nodes: list[tree.Any], names: Names, *, paths: bool = False, values: bool = False
+    nodes: list[tree.AnyNode], names: Names, *, paths: bool = False, values: bool = False
 ) -> Iterator[Check]:
     for node in nodes:
         if paths and isinstance(node, tree.Path):
@@ -108,7 +108,7 @@ def _undefined(
             yield Defined(node.name)
 
 
-def _counts(nodes: list[tree.Any], functions: dict[str, int]) -> Iterator[Check]:
+def _counts(nodes: list[tree.AnyNode], functions: dict[str, int]) -> Iterator[Check]:
     for node in nodes:
         if isinstance(node, tree.Call) and len(node.arguments) != functions[node.function]:
             yield (

@@ -93,7 +93,7 @@ class KeyCondition:
             operator, operands = self._operands(key, values)
             if operator != "=":
                 raise ValidationError(NOT_SUPPORTED)
-            hash_values.append(_not_empty(key, operands[0]))
+            hash_values.append(operands[0])
         return self._bind_range(values, tuple(hash_values), range_keys)
 
     def _bind_range(
@@ -116,7 +116,7 @@ class KeyCondition:
                     raise ValidationError(NOT_SUPPORTED)
                 named = cast(RangeOperator, operator)
                 return KeyRange(hash_values, tuple(equal), named, operands)
-            equal.append(_not_empty(key, operands[0]))
+            equal.append(operands[0])
         return KeyRange(hash_values, tuple(equal))
 
     def _operands(
@@ -127,6 +127,8 @@ class KeyCondition:
         for operand in operands:
             if key.type not in operand:
                 raise ValidationError(WRONG_TYPE)
+            if not operand[key.type]:
+                raise _empty(key)
         return operator, operands
 
     def _refuse_surplus(
@@ -168,11 +170,9 @@ def _operand_fault(test: tree.Compare | tree.Between | tree.In | tree.Call) -> s
     return None
 
 
-def _not_empty(key: KeyAttribute, value: AttributeValue) -> AttributeValue:
-    if key.type != "N" and not value[key.type]:
-        kind = "string" if key.type == "S" else "binary"
-        raise ValidationError(
-            "One or more parameter values are not valid. The AttributeValue for a key attribute "
-            f"cannot contain an empty {kind} value. Key: {key.name}"
-        )
-    return value
+def _empty(key: KeyAttribute) -> ValidationError:
+    kind = "string" if key.type == "S" else "binary"
+    return ValidationError(
+        "One or more parameter values are not valid. The AttributeValue for a key attribute "
+        f"cannot contain an empty {kind} value. Key: {key.name}"
+    )

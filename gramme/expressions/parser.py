@@ -147,8 +147,10 @@ class Parser(Cursor):
     def complain(self, order: Sequence[Fault]) -> None:
         """Raise the fault that comes first in `order`, if there is any."""
         if self.operators > OPERATORS_MAX:
-            message = "The expression contains too many operators; operator count: "
-            self.note("operators", f"{message}{self.operators}")
+            # DynamoDB counts no further than the first that is too many.
+            count = OPERATORS_MAX + 1
+            text = "The expression contains too many operators; operator count: "
+            self.note("operators", f"{text}{count}")
         for fault in order:
             if fault in self.faults:
                 raise self.error(self.faults[fault])

@@ -55,9 +55,12 @@ def contains(value: AttributeValue, wanted: AttributeValue) -> bool:
 
 
 def size(value: AttributeValue) -> AttributeValue | None:
-    """Characters, bytes or members, as a number; None for what has no size."""
+    """How much is in a value, as a number; None for what has no size."""
     (kind,) = value
     if kind not in SIZED:
         return None
     content = value[kind]
+    if kind == "S" and not content.isascii():
+        # DynamoDB counts as Java does: UTF-16 code units, two for what is outside the basic plane.
+        return {"N": str(len(content.encode("utf-16-le")) // 2)}
     return {"N": str(len(a2b_base64(content) if kind == "B" else content))}

@@ -113,7 +113,7 @@ class Paths(Node, frozen=True):
 
 
 Tree = Test | Update | Paths
-Any = Operand | Arithmetic | Test | Action | Update | Paths
+AnyNode = Operand | Arithmetic | Test | Action | Update | Paths
 
 
 def operands(node: Compare | Between | In | Call) -> tuple[Operand, ...]:
@@ -151,7 +151,7 @@ def leaves(test: Test) -> list[Compare | Between | In | Call]:
     return found
 
 
-def children(node: Any) -> tuple[Any, ...]:
+def children(node: AnyNode) -> tuple[AnyNode, ...]:
     """The nodes directly below, from left to right."""
     match node:
         case And(parts) | Or(parts):
@@ -174,10 +174,10 @@ def children(node: Any) -> tuple[Any, ...]:
             return ()
 
 
-def walk(root: Any) -> list[Any]:
+def walk(root: AnyNode) -> list[AnyNode]:
     """Every node, each before those below it, from left to right."""
-    found: list[Any] = []
-    waiting: list[Any] = [root]
+    found: list[AnyNode] = []
+    waiting: list[AnyNode] = [root]
     while waiting:
         node = waiting.pop()
         found.append(node)
@@ -185,7 +185,7 @@ def walk(root: Any) -> list[Any]:
     return found
 
 
-def top_level(root: Any) -> frozenset[str]:
+def top_level(root: AnyNode) -> frozenset[str]:
     """The attributes of the item itself that the tree mentions."""
     return frozenset(str(node.parts[0]) for node in walk(root) if isinstance(node, Path))
 
