@@ -124,7 +124,7 @@ def verdicts(
 ) -> Iterator[Verdict]:
     """Judge `count` crash images of the recording, `jobs` at a time; bad images are kept."""
     events = recording.recorder.events()
-    plan = crashes(events, count, Random(seed))
+    plan = crashes(events, recording.load.history.answers(), count, Random(seed))
     room = threading.Semaphore(jobs * 2)
 
     def judged(crash: Crash, image: Path) -> Verdict:

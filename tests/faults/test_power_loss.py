@@ -14,7 +14,7 @@ from tests.faults.recorder import compiler, eatmydata
 
 SEED = 20260701
 IMAGES = 10
-IMAGES_OF_A_CONTROL = 6
+IMAGES_OF_A_CONTROL = 10
 WRITES_PER_LIFE = 120
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")

@@ -43,7 +43,9 @@ def lost_writes(recorder: Recorder, acknowledged: list[tuple[int, int]], scratch
     print(f"seed {seed}")
     events = recorder.events()
     bad = 0
-    for crash, disk in moments(events, str(recorder.root), crashes(events, IMAGES, random)):
+    answers = [position for _, position in acknowledged]
+    plan = crashes(events, answers, IMAGES, random)
+    for crash, disk in moments(events, str(recorder.root), plan):
         image = scratch / f"image-{crash.position}-{crash.seed}"
         write_image(disk, crash, image)
         bad += not holds_all(image / "database", acknowledged, crash.position)

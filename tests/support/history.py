@@ -87,7 +87,11 @@ class History:
             elif counter is not None and item != item_of(key, counter):
                 yield f"{key} is not the item that write {counter} left: {item}"
 
-    def answered(self) -> int:
-        return sum(
-            write.answered is not None for writes in self.writes.values() for write in writes
-        )
+    def answers(self) -> list[int]:
+        """When each answered write was answered."""
+        return [
+            write.answered
+            for writes in self.writes.values()
+            for write in writes
+            if write.answered is not None
+        ]
