@@ -31,7 +31,7 @@ from gramme.partitions import PartitionMap
 from gramme.router.catalog import Catalog, CatalogEntry
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.server import HttpServer
-from gramme.router.operations import OPERATIONS
+from gramme.router.operations.all import OPERATIONS
 from gramme.router.operations.context import Context
 
 ENVIRONMENT_PREFIX = "GRAMME_"

@@ -66,12 +66,13 @@ class CommitLoop:
             round, self._filling = self._filling, Round()
             try:
                 await self._commit(round)
-            except OSError as error:
+            except Exception as error:
                 self._on_failure(f"writing to disk failed: {error}")
                 raise
-            except Exception as error:
-                self._on_failure(f"the storage engine failed: {error}")
-                raise
+            finally:
+                if not round.flushed.done():
+                    round.flushed.abandon()
+                    self._filling.flushed.abandon()
 
     def stop(self) -> None:
         self._stopping = True

@@ -48,6 +48,10 @@ class Flushed(asyncio.Future[None]):
     def cancel(self, msg: object = None) -> bool:
         return False
 
+    def abandon(self) -> None:
+        """Let go of everybody who waits: there will be no flush, and nothing can be said of the outcome."""
+        super().cancel()
+
 
 class Round:
     """One group commit: entries of all replicas, written together and flushed together."""
