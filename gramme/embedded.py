@@ -143,7 +143,7 @@ def serving(**overrides: Any) -> Iterator[Server]:
     started: list[Server] = []
     failed: list[BaseException] = []
     ready = threading.Event()
-    stop: list[Callable[[], None]] = []
+    stop: list[Callable[[], object]] = []
 
     async def main() -> None:
         over = asyncio.Event()

@@ -201,7 +201,7 @@ class Replica:
         operations: list[Operation] = [row]
         if self.watched:
             operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
-        state = next_state(self.state, version.index, stamp.clock, old, row)
+        state = next_state(self.state, version.apply_index, stamp.clock, old, row)
         round = self.propose(operations, state, (key,))
         self.remember(key, Pending(row.value, version, round))
         return round

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Version(NamedTuple):
     """(apply index, ordinal within the entry): local to the partition's history, only grows."""
 
-    index: int
+    apply_index: int
     ordinal: int
 
 

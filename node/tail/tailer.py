@@ -92,7 +92,7 @@ class Cursors:
 
 
 def after(position: Version) -> Version:
-    return Version(position.index, position.ordinal + 1)
+    return Version(position.apply_index, position.ordinal + 1)
 
 
 class Tailer:
@@ -121,7 +121,7 @@ class Tailer:
 
     def backlog(self) -> int:
         """How many entries this reader is behind, at most."""
-        return self._replica.state.index - self.position.index
+        return self._replica.state.index - self.position.apply_index
 
     async def run(self) -> None:
         save_at_s = asyncio.get_running_loop().time() + CURSOR_INTERVAL_S

@@ -199,7 +199,9 @@ async def test_a_watched_partition_leaves_one_change_per_effective_write() -> No
         await replica.write(a_delete("a"))
         await replica.write(a_delete("a"))
 
-        changes = [decode_change(raw) for _, raw in made.engine.scan(Family.CHANGE, b"", b"\xff" * 9)]
+        changes = [
+            decode_change(raw) for _, raw in made.engine.scan(Family.CHANGE, b"", b"\xff" * 9)
+        ]
 
         item = body("a", colour="red", n="1")
         assert [(change.old, change.new) for change in changes] == [(None, item), (item, None)]
@@ -213,7 +215,11 @@ async def test_an_item_and_its_change_and_its_state_are_in_one_write() -> None:
         await replica.write(a_put("a", colour="red"))
 
         (batch,) = made.engine.writes
-        assert [operation.family for operation in batch] == [Family.ITEM, Family.CHANGE, Family.RAFT]
+        assert [operation.family for operation in batch] == [
+            Family.ITEM,
+            Family.CHANGE,
+            Family.RAFT,
+        ]
 
 
 async def test_the_state_row_sums_up_the_rows() -> None:
