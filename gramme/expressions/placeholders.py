@@ -30,9 +30,10 @@ from gramme.model.item import Values
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
 
-# Placeholders seen to be well formed: most requests use the same few. Forgotten when it has this many.
+# Placeholders seen to be well formed: most requests use the same few. Forgotten when there are this many.
 _WELL_FORMED_MAX = 10_000
-_well_formed: set[str] = set()
+_well_formed_names: set[str] = set()
+_well_formed_values: set[str] = set()
 
 T = TypeVar("T", tree.Test, tree.Update, tree.Paths)
 E = TypeVar("E")
@@ -192,8 +193,8 @@ def _check_names(names: Mapping[str, str]) -> None:
     if not names:
         raise ValidationError("ExpressionAttributeNames must not be empty")
     for key, name in names.items():
-        if key not in _well_formed:
-            _check_placeholder("Names", key, _NAME)
+        if key not in _well_formed_names:
+            _check_placeholder("Names", key, _NAME, _well_formed_names)
         if not name:
             raise ValidationError(
                 "ExpressionAttributeNames contains invalid value: Empty attribute name for key "
@@ -205,18 +206,18 @@ def _check_values(values: Values) -> None:
     if not values:
         raise ValidationError("ExpressionAttributeValues must not be empty")
     for key in values:
-        if key not in _well_formed:
-            _check_placeholder("Values", key, _VALUE)
+        if key not in _well_formed_values:
+            _check_placeholder("Values", key, _VALUE, _well_formed_values)
 
 
-def _check_placeholder(kind: str, key: str, pattern: re.Pattern[str]) -> None:
+def _check_placeholder(kind: str, key: str, pattern: re.Pattern[str], known: set[str]) -> None:
     if not pattern.fullmatch(key):
         raise ValidationError(
             f'ExpressionAttribute{kind} contains invalid key: Syntax error; key: "{key}"'
         )
-    if len(_well_formed) >= _WELL_FORMED_MAX:
-        _well_formed.clear()
-    _well_formed.add(key)
+    if len(known) >= _WELL_FORMED_MAX:
+        known.clear()
+    known.add(key)
 
 
 def _check_unused(kind: str, given: Mapping[str, object], used: list[str]) -> None:
