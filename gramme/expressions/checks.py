@@ -1,15 +1,15 @@
-"""What is wrong with an expression in itself, or with the names and values it is used with, before any item is read.
+"""What is wrong with an expression in itself, or with the names and values it is used with, before
+any item is read.
 
-A check is either a message, for what is wrong whatever the values, or a function that looks at the values and gives
-a message if they are wrong. DynamoDB takes the conditions of a ConditionExpression one by one, and of each looks at
-placeholders, operand counts, distinct operands, then types; of an UpdateExpression it looks at each of these for
-all actions at once.
+A check is either a message, for what is wrong whatever the values, or a function that looks at the
+values and gives a message if they are wrong. DynamoDB takes the conditions of a
+ConditionExpression one by one, and of each looks at placeholders, operand counts, distinct
+operands, then types; of an UpdateExpression it looks at each of these for all actions at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Callable, Iterator
 
 from gramme.expressions import tree
 from gramme.expressions.parser import CONDITION_FUNCTIONS, UPDATE_FUNCTIONS, Parsed
@@ -35,8 +35,6 @@ class Defined:
 
 
 Check = str | Rule
-Names = Mapping[str, str | None]
-Leaf = tree.Compare | tree.Between | tree.In | tree.Call
 
 # In the order DynamoDB lists them.
 TYPES = ("B", "NULL", "SS", "BOOL", "L", "BS", "N", "NS", "S", "M")
@@ -61,22 +59,22 @@ _LIST = frozenset({"L"})
 _ADDED = SETS | _NUMBER
 
 
-def condition_checks(parsed: Parsed[tree.Test], names: Names) -> Iterator[Check]:
+def condition_checks(parsed: Parsed[tree.Test], names: tree.Names) -> Iterator[Check]:
     for leaf in tree.leaves(parsed.tree):
         nodes = tree.walk(leaf)
         yield from _undefined(nodes, names, paths=True, values=True)
         yield from _counts(nodes, CONDITION_FUNCTIONS)
-        bound = tree.rename_test(leaf, lambda part: names.get(part) or part)
-        assert isinstance(bound, Leaf)
+        bound = tree.rename_test(leaf, names)
+        assert isinstance(bound, tree.Leaf)
         yield from _distinct(bound)
         yield from _leaf_types(bound)
 
 
-def update_checks(parsed: Parsed[tree.Update], names: Names) -> Iterator[Check]:
+def update_checks(parsed: Parsed[tree.Update], names: tree.Names) -> Iterator[Check]:
     nodes = tree.walk(parsed.tree)
     yield from _undefined(nodes, names, paths=True)
     yield from _undefined(nodes, names, values=True)
-    bound = tree.rename_update(parsed.tree, lambda part: names.get(part) or part)
+    bound = tree.rename_update(parsed.tree, names)
     yield from _overlaps([action.path for action in bound.actions])
     for action in bound.actions:
         if isinstance(action, tree.Add | tree.Delete):
@@ -87,14 +85,14 @@ def update_checks(parsed: Parsed[tree.Update], names: Names) -> Iterator[Check]:
             yield from _value_types(action.value)
 
 
-def projection_checks(parsed: Parsed[tree.Paths], names: Names) -> Iterator[Check]:
+def projection_checks(parsed: Parsed[tree.Paths], names: tree.Names) -> Iterator[Check]:
     yield from _undefined(tree.walk(parsed.tree), names, paths=True)
-    bound = tree.rename_paths(parsed.tree, lambda part: names.get(part) or part)
+    bound = tree.rename_paths(parsed.tree, names)
     yield from _overlaps(list(bound.paths))
 
 
 def _undefined(
-    nodes: list[tree.AnyNode], names: Names, *, paths: bool = False, values: bool = False
+    nodes: list[tree.AnyNode], names: tree.Names, *, paths: bool = False, values: bool = False
 ) -> Iterator[Check]:
     for node in nodes:
         if paths and isinstance(node, tree.Path):
@@ -117,7 +115,7 @@ def _counts(nodes: list[tree.AnyNode], functions: dict[str, int]) -> Iterator[Ch
             )
 
 
-def _distinct(leaf: Leaf) -> Iterator[Check]:
+def _distinct(leaf: tree.Leaf) -> Iterator[Check]:
     first, *others = tree.operands(leaf)
     if isinstance(first, tree.Path) and first in others:
         yield (
@@ -126,27 +124,46 @@ def _distinct(leaf: Leaf) -> Iterator[Check]:
         )
 
 
+class _Branch:
+    """Where paths part: the first path that came by, the one that ends here, and what lies below."""
+
+    __slots__ = ("below", "end", "first")
+
+    def __init__(self, first: tree.Path) -> None:
+        self.first = first
+        self.end: tree.Path | None = None
+        self.below: dict[str | int, _Branch] = {}
+
+
 def _overlaps(paths: list[tree.Path]) -> Iterator[Check]:
-    """Paths that lead through one another; then paths that take one thing for a map and for a list."""
+    """Paths that lead through one another; then paths that take one thing for map and for list.
+
+    In one pass over the paths: an update can have hundreds, and tens of thousands of pairs.
+    """
+    roots: dict[str | int, _Branch] = {}
     conflicts: list[Check] = []
-    for one, other in _related(paths):
-        shared = list(zip(one.parts, other.parts, strict=False))
-        same = next((i for i, (left, right) in enumerate(shared) if left != right), len(shared))
-        shown = f"must remove or rewrite one of these paths; path one: {one}, path two: {other}"
-        if same == len(shared):
-            yield f"Two document paths overlap with each other; {shown}"
-        elif isinstance(shared[same][0], int) != isinstance(shared[same][1], int):
-            conflicts.append(f"Two document paths conflict with each other; {shown}")
+    for path in paths:
+        branch = roots.setdefault(path.parts[0], _Branch(path))
+        for part in path.parts[1:]:
+            other = next(iter(branch.below.items()), None)
+            if branch.end is not None:
+                yield _clash("overlap", branch.end, path)
+            elif other is not None and isinstance(other[0], int) != isinstance(part, int):
+                conflicts.append(_clash("conflict", other[1].first, path))
+                break
+            branch = branch.below.setdefault(part, _Branch(path))
+        else:
+            if branch.end is not None or branch.below:
+                yield _clash("overlap", branch.first, path)
+            branch.end = path
     yield from conflicts
 
 
-def _related(paths: list[tree.Path]) -> Iterator[tuple[tree.Path, tree.Path]]:
-    """Pairs that begin alike. Hundreds of paths have tens of thousands of pairs, most of them unrelated."""
-    by_first: dict[str | int, list[tree.Path]] = {}
-    for path in paths:
-        by_first.setdefault(path.parts[0], []).append(path)
-    for alike in by_first.values():
-        yield from combinations(alike, 2)
+def _clash(kind: str, one: tree.Path, other: tree.Path) -> str:
+    return (
+        f"Two document paths {kind} with each other; must remove or rewrite one of these paths; "
+        f"path one: {one}, path two: {other}"
+    )
 
 
 # Types.
@@ -160,7 +177,7 @@ def _wrong_type(operator: str, kind: str) -> str:
 
 
 def _type(operator: str, operand: tree.Operand, allowed: frozenset[str]) -> Iterator[Check]:
-    """Refuse an operand that is known to be of another type: a value, or what a function returns."""
+    """Refuse an operand known to be of another type: a value, or what a function returns."""
     if isinstance(operand, tree.Value):
         yield _value_type(operator, operand.name, allowed)
     elif isinstance(operand, tree.Call):
@@ -177,7 +194,7 @@ def _value_type(operator: str, name: str, allowed: frozenset[str]) -> Rule:
     return check
 
 
-def _leaf_types(leaf: Leaf) -> Iterator[Check]:
+def _leaf_types(leaf: tree.Leaf) -> Iterator[Check]:
     for operand in tree.operands(leaf):
         if isinstance(operand, tree.Call):
             yield from _type(operand.function, operand.arguments[0], _MEASURED)

@@ -1,7 +1,8 @@
 """A condition or filter, ready to use: its tree compiled to closures, once.
 
-Each closure takes the item and the request's values. A comparison with something that is missing, or of the wrong
-type, is not an error here but false (`<>` true): what can be refused before an item is read was refused there.
+Each closure takes the item and the request's values. A comparison with something that is missing,
+or of the wrong type, is not an error here but false (`<>` true): what can be refused before an
+item is read was refused there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ Relation = Callable[[AttributeValue, AttributeValue], bool]
 class Condition:
     """`attributes` are the top-level attributes it mentions.
 
-    `test` tells whether the condition holds for an item. None is no item, which is as good as an empty one.
+    `test` tells whether the condition holds for an item. None is no item, which is as good as an
+    empty one.
     """
 
     __slots__ = ("attributes", "test", "tree")

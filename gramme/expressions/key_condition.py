@@ -1,8 +1,8 @@
 """A KeyConditionExpression, ready to use: which range of keys a Query reads.
 
-It is parsed as any condition is. What it may not say is found in two steps: what needs no table here in the
-constructor, kept as `fault` because DynamoDB looks at the request's other expressions first; what needs the table's
-keys in `bind`.
+It is parsed as any condition is. What it may not say is found in two steps: what needs no table
+here in the constructor, kept as `fault` because DynamoDB looks at the request's other expressions
+first; what needs the table's keys in `bind`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ WRONG_TYPE = (
 
 
 class KeyRange(msgspec.Struct, frozen=True):
-    """Keys whose hash parts are `hash`, whose first range parts are `equal`, and whose next one obeys the operator.
+    """Keys whose hash parts are `hash`, whose first range parts are `equal`, and whose next one
+    obeys the operator.
 
     All in schema order. `operator` is None where nothing more is asked.
     """
@@ -39,7 +40,10 @@ class KeyRange(msgspec.Struct, frozen=True):
 
 
 class KeyCondition:
-    """`attributes` are the attributes it has conditions on. `fault` is why no table can take it, or None."""
+    """`attributes` are the attributes it has conditions on.
+
+    `fault` is why no table can take it, or None.
+    """
 
     __slots__ = ("_conditions", "attributes", "fault", "tree")
 
@@ -63,7 +67,7 @@ class KeyCondition:
             return f"Invalid operator used in KeyConditionExpression: {name}"
         return _operator_fault(test) or _operand_fault(test) or self._note(test)
 
-    def _note(self, test: tree.Compare | tree.Between | tree.In | tree.Call) -> str | None:
+    def _note(self, test: tree.Leaf) -> str | None:
         operator, operands = tree.operator(test), tree.operands(test)
         if isinstance(operands[0], tree.Value):
             operator, operands = _MIRRORED[operator], operands[::-1]
@@ -139,7 +143,7 @@ class KeyCondition:
         raise ValidationError(NOT_SUPPORTED)
 
 
-def _operator_fault(test: tree.Compare | tree.Between | tree.In | tree.Call) -> str | None:
+def _operator_fault(test: tree.Leaf) -> str | None:
     operator = tree.operator(test)
     is_other_function = isinstance(test, tree.Call) and operator != "begins_with"
     if is_other_function or operator in ("<>", "IN"):
@@ -153,7 +157,7 @@ def _operator_fault(test: tree.Compare | tree.Between | tree.In | tree.Call) -> 
     return None
 
 
-def _operand_fault(test: tree.Compare | tree.Between | tree.In | tree.Call) -> str | None:
+def _operand_fault(test: tree.Leaf) -> str | None:
     has_path = False
     for operand in tree.operands(test):
         if isinstance(operand, tree.Call):

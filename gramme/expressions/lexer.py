@@ -1,7 +1,7 @@
 """Text to tokens, and the cursor a parser reads them with. Knows no grammar.
 
-A token's place in the text is kept because DynamoDB's syntax error quotes the text from the token before the
-wrong one to the token after it.
+A token's place in the text is kept because DynamoDB's syntax error quotes the text from the token
+before the wrong one to the token after it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from gramme.errors import ValidationError
 Kind = Literal["name", "#", ":", "number", "symbol", "end"]
 
 _TOKEN = re.compile(
-    r"[ \t\r\n]*(?:(?P<name>[A-Za-z][A-Za-z0-9_]*)|(?P<hash>#[A-Za-z0-9_]+)|(?P<colon>:[A-Za-z0-9_]+)"
-    r"|(?P<number>[0-9]+)|(?P<symbol><>|<=|>=|[^ \t\r\n]))",
+    r"[ \t\r\n]*(?:(?P<name>[A-Za-z][A-Za-z0-9_]*)|(?P<hash>#[A-Za-z0-9_]+)"
+    r"|(?P<colon>:[A-Za-z0-9_]+)|(?P<number>[0-9]+)|(?P<symbol><>|<=|>=|[^ \t\r\n]))",
 )
 _KINDS: dict[str, Kind] = {
     "name": "name",
@@ -34,7 +34,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text` and an end token. Any text has tokens: what means nothing is a symbol."""
+    """The tokens of `text` and an end token. Any text has tokens: the rest are symbols."""
     found: list[Token] = []
     position = 0
     while match := _TOKEN.match(text, position):

@@ -1,7 +1,8 @@
 """Order and arithmetic of numbers, as DynamoDB does them: exact, to 38 digits, or an error.
 
-Numbers come in and go out as normalised plain decimal text ("-12.5", never "1e3", "+1" or "1.0"), so two numbers
-are equal when their texts are. Digits alone are the common case and are handled without a Decimal.
+Numbers come in and go out as normalised plain decimal text ("-12.5", never "1e3", "+1" or "1.0"),
+so two numbers are equal when their texts are. Digits alone are the common case and are handled
+without a Decimal.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Text to tree, for all five kinds of expression, and every complaint that needs the text alone.
 
-The parser is written by hand and never calls itself for a parenthesis: a condition keeps its open groups on a list,
-so that thousands of them cannot exhaust the stack. Only function calls nest by recursion, up to a bound.
+The parser is written by hand and never calls itself for a parenthesis: a condition keeps its open
+groups on a list, so that thousands of them cannot exhaust the stack. Only function calls nest by
+recursion, up to a bound.
 
-DynamoDB reports a syntax error first, wherever it is, and only then the other faults, in an order of its own: so
-faults are noted while parsing and the first in that order is raised at the end. What depends on a request's names
-and values is checked elsewhere.
+DynamoDB reports a syntax error first, wherever it is, and only then the other faults, in an order
+of its own: so faults are noted while parsing and the first in that order is raised at the end.
+What depends on a request's names and values is checked elsewhere.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ IN_OPERANDS_MAX = 100
 PATH_LEVELS_MAX = 32
 LIST_INDEX_MAX = 2**31 - 1
 
-# How deep function calls may nest. Nothing valid in a condition is deeper than two; an update can hold some two
-# hundred nested if_not_exists in its 4096 bytes. Each level costs two frames of Python's thousand.
+# How deep function calls may nest. Nothing valid in a condition is deeper than two; an update can
+# hold some two hundred nested if_not_exists in its 4096 bytes. Each level costs two frames of
+# Python's thousand.
 CALL_DEPTH_MAX = 230
 
 # Parentheses around parentheses are always refused, so this bounds only how long we look at them.
@@ -70,7 +72,7 @@ class Parsed(Generic[T]):
 
 @lru_cache(CACHE_SIZE)
 def parse_condition(text: str, parameter: str) -> Parsed[tree.Test]:
-    """Parse a ConditionExpression, FilterExpression or KeyConditionExpression, as `parameter` says."""
+    """Parse a ConditionExpression, FilterExpression or KeyConditionExpression."""
     parser = Parser(text, parameter, CONDITION_KEYWORDS, CONDITION_FUNCTIONS)
     test = parser.condition()
     parser.complain(("parentheses", "function", "misuse", "reserved", "operators", "path"))
@@ -96,7 +98,7 @@ def parse_projection(text: str) -> Parsed[tree.Paths]:
 
 
 class Group:
-    """A parenthesis that is open, or the whole: what OR joins, what AND joins, and the NOTs before what comes."""
+    """An open parenthesis, or the whole: what OR joins, what AND joins, and NOTs yet to apply."""
 
     __slots__ = ("all_of", "any_of", "nots")
 

@@ -9,7 +9,7 @@ from gramme.model.item import AttributeValue, Item
 
 Getter = Callable[[Item], AttributeValue | None]
 
-# Paths that share a beginning, folded together: part -> what comes below it, None where a path ends.
+# Paths that share a beginning, folded: part -> what comes below it, None where a path ends.
 Branches = dict[str | int, "Branches | None"]
 
 

@@ -1,8 +1,9 @@
 """A request's names and values, and the expressions it uses them in.
 
-One `Placeholders` is made per request. A text is parsed once and, for each set of real names, compiled once; both
-are remembered, so that the usual request pays for a few look-ups. Then only what depends on its values is left to
-check. When any check fails the whole expression is checked again, slowly, to complain as DynamoDB would.
+One `Placeholders` is made per request. A text is parsed once and, for each set of real names,
+compiled once; both are remembered, so that the usual request pays for a few look-ups. Then only
+what depends on its values is left to check. When any check fails the whole expression is checked
+again, slowly, to complain as DynamoDB would.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from gramme.model.item import Values
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
 
-# Placeholders seen to be well formed: most requests use the same few. Forgotten when there are this many.
+# Placeholders seen to be well formed: most requests use the same few. Past this many, forgotten.
 _WELL_FORMED_MAX = 10_000
 _well_formed_names: set[str] = set()
 _well_formed_values: set[str] = set()
 
 T = TypeVar("T", tree.Test, tree.Update, tree.Paths)
 E = TypeVar("E")
-Check = Callable[[Parsed[T], checks.Names], Iterator[checks.Check]]
+Check = Callable[[Parsed[T], tree.Names], Iterator[checks.Check]]
 
 
 class Bound(Generic[E]):
@@ -75,7 +76,10 @@ class Bound(Generic[E]):
 
 
 class Placeholders:
-    """`names` is ExpressionAttributeNames, `values` ExpressionAttributeValues; None is a parameter not given."""
+    """`names` is ExpressionAttributeNames, `values` ExpressionAttributeValues.
+
+    None is a parameter not given.
+    """
 
     __slots__ = ("_key_condition", "_names", "_used", "_values")
 
@@ -108,14 +112,21 @@ class Placeholders:
         """Complain of what no expression used. To be called after the last expression."""
         if not self._used:
             self._refuse_without_expressions()
-        if self._names:
+        elif not self._is_all_in_one():
             used = [name for parsed in self._used for name in parsed.names]
             _check_unused("Names", self._names, used)
-        if self._values:
             used = [name for parsed in self._used for name in parsed.values]
             _check_unused("Values", self._values, used)
         if self._key_condition is not None and self._key_condition.fault is not None:
             raise ValidationError(self._key_condition.fault)
+
+    def _is_all_in_one(self) -> bool:
+        """Whether the first expression uses everything.
+
+        What it uses is known to be given, so counting will do.
+        """
+        first = self._used[0]
+        return len(first.names) == len(self._names) and len(first.values) == len(self._values)
 
     def _use(
         self,
@@ -150,43 +161,38 @@ class Placeholders:
             )
 
 
-def _renamed(parsed: Parsed[T], key: tuple[str | None, ...]) -> tuple[checks.Names, tree.Rename]:
-    names = dict(zip(parsed.names, key, strict=True))
-    return names, lambda part: names.get(part) or part
-
-
 @lru_cache(CACHE_SIZE)
 def bind_condition(parsed: Parsed[tree.Test], key: tuple[str | None, ...]) -> Bound[Condition]:
-    names, rename = _renamed(parsed, key)
+    names = dict(zip(parsed.names, key, strict=True))
     found = checks.condition_checks(parsed, names)
-    return Bound(parsed.values, found, lambda: Condition(tree.rename_test(parsed.tree, rename)))
+    return Bound(parsed.values, found, lambda: Condition(tree.rename_test(parsed.tree, names)))
 
 
 @lru_cache(CACHE_SIZE)
 def bind_key_condition(
     parsed: Parsed[tree.Test], key: tuple[str | None, ...]
 ) -> Bound[KeyCondition]:
-    names, rename = _renamed(parsed, key)
+    names = dict(zip(parsed.names, key, strict=True))
     found = checks.condition_checks(parsed, names)
-    return Bound(parsed.values, found, lambda: KeyCondition(tree.rename_test(parsed.tree, rename)))
+    return Bound(parsed.values, found, lambda: KeyCondition(tree.rename_test(parsed.tree, names)))
 
 
 @lru_cache(CACHE_SIZE)
 def bind_update(
     parsed: Parsed[tree.Update], key: tuple[str | None, ...]
 ) -> Bound[UpdateExpression]:
-    names, rename = _renamed(parsed, key)
+    names = dict(zip(parsed.names, key, strict=True))
     found = checks.update_checks(parsed, names)
     return Bound(
-        parsed.values, found, lambda: UpdateExpression(tree.rename_update(parsed.tree, rename))
+        parsed.values, found, lambda: UpdateExpression(tree.rename_update(parsed.tree, names))
     )
 
 
 @lru_cache(CACHE_SIZE)
 def bind_projection(parsed: Parsed[tree.Paths], key: tuple[str | None, ...]) -> Bound[Projection]:
-    names, rename = _renamed(parsed, key)
+    names = dict(zip(parsed.names, key, strict=True))
     found = checks.projection_checks(parsed, names)
-    return Bound(parsed.values, found, lambda: Projection(tree.rename_paths(parsed.tree, rename)))
+    return Bound(parsed.values, found, lambda: Projection(tree.rename_paths(parsed.tree, names)))
 
 
 def _check_names(names: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from gramme.model.item import Item
 
 
 class Projection:
-    """`nested` tells whether any path goes below the top level; if none does, `attributes` says it all."""
+    """`attributes` are the top-level names; they say it all unless `nested`, when a path goes deeper."""
 
     __slots__ = ("_names", "_root", "attributes", "nested", "tree")
 

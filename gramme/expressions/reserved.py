@@ -1,4 +1,6 @@
-"""The 573 words DynamoDB reserves: as a bare attribute name, in any case, each needs a `#` placeholder."""
+"""The 573 words DynamoDB reserves: as a bare attribute name, in any case, each needs a `#`
+placeholder.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""The syntax tree of the expression language. Plain data: it can be compared, hashed and sent to another process.
+"""The syntax tree of the expression language. Plain data: it can be compared, hashed and sent to
+another process.
 
-A tree has two lives. As the parser makes it, a path's parts may be placeholders such as `#a`; as a request binds
-it, every part is a real attribute name (which may itself begin with `#`) or a list index. Values stay placeholders
-in both: they are looked up when the expression is evaluated.
+A tree has two lives. As the parser makes it, a path's parts may be placeholders such as `#a`; as a
+request binds it, every part is a real attribute name (which may itself begin with `#`) or a list
+index. Values stay placeholders in both: they are looked up when the expression is evaluated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, cast
 
 import msgspec
 
@@ -17,7 +18,9 @@ Parts = tuple[str | int, ...]
 
 
 class Node(msgspec.Struct, frozen=True, tag=True):
-    pass
+    def children(self) -> tuple[AnyNode, ...]:
+        """The nodes directly below, from left to right."""
+        return ()
 
 
 class Path(Node, frozen=True):
@@ -41,11 +44,17 @@ class Call(Node, frozen=True):
     function: str
     arguments: tuple[Operand, ...]
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return self.arguments
+
 
 class Arithmetic(Node, frozen=True):
     operator: Literal["+", "-"]
     left: Operand
     right: Operand
+
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.left, self.right)
 
 
 class Compare(Node, frozen=True):
@@ -53,57 +62,91 @@ class Compare(Node, frozen=True):
     left: Operand
     right: Operand
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.left, self.right)
+
 
 class Between(Node, frozen=True):
     operand: Operand
     lower: Operand
     upper: Operand
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.operand, self.lower, self.upper)
+
 
 class In(Node, frozen=True):
     operand: Operand
     choices: tuple[Operand, ...]
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.operand, *self.choices)
+
 
 class Not(Node, frozen=True):
     part: Test
+
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.part,)
 
 
 class And(Node, frozen=True):
     parts: tuple[Test, ...]
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return self.parts
+
 
 class Or(Node, frozen=True):
     parts: tuple[Test, ...]
+
+    def children(self) -> tuple[AnyNode, ...]:
+        return self.parts
 
 
 class Set(Node, frozen=True):
     path: Path
     value: Operand | Arithmetic
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.path, self.value)
+
 
 class Remove(Node, frozen=True):
     path: Path
+
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.path,)
 
 
 class Add(Node, frozen=True):
     path: Path
     value: Value
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.path, self.value)
+
 
 class Delete(Node, frozen=True):
     path: Path
     value: Value
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return (self.path, self.value)
+
 
 Operand = Path | Value | Call
 Test = Compare | Between | In | Not | And | Or | Call
 Term = Operand | Test
+Leaf = Compare | Between | In | Call
 Action = Set | Remove | Add | Delete
 
 
 class Update(Node, frozen=True):
     actions: tuple[Action, ...]
+
+    def children(self) -> tuple[AnyNode, ...]:
+        return self.actions
 
 
 class Paths(Node, frozen=True):
@@ -111,23 +154,20 @@ class Paths(Node, frozen=True):
 
     paths: tuple[Path, ...]
 
+    def children(self) -> tuple[AnyNode, ...]:
+        return self.paths
+
 
 Tree = Test | Update | Paths
 AnyNode = Operand | Arithmetic | Test | Action | Update | Paths
 
 
-def operands(node: Compare | Between | In | Call) -> tuple[Operand, ...]:
+def operands(node: Leaf) -> tuple[Operand, ...]:
     """What a condition without AND, OR and NOT compares or is given."""
-    if isinstance(node, Compare):
-        return (node.left, node.right)
-    if isinstance(node, Between):
-        return (node.operand, node.lower, node.upper)
-    if isinstance(node, In):
-        return (node.operand, *node.choices)
-    return node.arguments
+    return cast(tuple[Operand, ...], node.children())
 
 
-def operator(node: Compare | Between | In | Call) -> str:
+def operator(node: Leaf) -> str:
     """Its name in messages."""
     if isinstance(node, Compare):
         return node.operator
@@ -136,9 +176,9 @@ def operator(node: Compare | Between | In | Call) -> str:
     return "BETWEEN" if isinstance(node, Between) else "IN"
 
 
-def leaves(test: Test) -> list[Compare | Between | In | Call]:
+def leaves(test: Test) -> list[Leaf]:
     """The conditions that AND, OR and NOT join, from left to right."""
-    found: list[Compare | Between | In | Call] = []
+    found: list[Leaf] = []
     waiting: list[Test] = [test]
     while waiting:
         node = waiting.pop()
@@ -151,29 +191,6 @@ def leaves(test: Test) -> list[Compare | Between | In | Call]:
     return found
 
 
-def children(node: AnyNode) -> tuple[AnyNode, ...]:
-    """The nodes directly below, from left to right."""
-    match node:
-        case And(parts) | Or(parts):
-            return parts
-        case Not(part):
-            return (part,)
-        case Compare() | Between() | In() | Call():
-            return operands(node)
-        case Arithmetic(_, left, right):
-            return (left, right)
-        case Set(path, value) | Add(path, value) | Delete(path, value):
-            return (path, value)
-        case Remove(path):
-            return (path,)
-        case Update(actions):
-            return actions
-        case Paths(paths):
-            return paths
-        case _:
-            return ()
-
-
 def walk(root: AnyNode) -> list[AnyNode]:
     """Every node, each before those below it, from left to right."""
     found: list[AnyNode] = []
@@ -181,7 +198,7 @@ def walk(root: AnyNode) -> list[AnyNode]:
     while waiting:
         node = waiting.pop()
         found.append(node)
-        waiting.extend(reversed(children(node)))
+        waiting.extend(node.children()[::-1])
     return found
 
 
@@ -190,56 +207,63 @@ def top_level(root: AnyNode) -> frozenset[str]:
     return frozenset(str(node.parts[0]) for node in walk(root) if isinstance(node, Path))
 
 
-Rename = Callable[[str], str]
+# What placeholders for names stand for.
+Names = Mapping[str, str | None]
 
 
-def rename_path(path: Path, rename: Rename) -> Path:
-    return Path(tuple(rename(part) if isinstance(part, str) else part for part in path.parts))
+def rename_path(path: Path, names: Names) -> Path:
+    return Path(tuple([_renamed(part, names) for part in path.parts]))
 
 
-def rename_operand(node: Operand, rename: Rename) -> Operand:
+def _renamed(part: str | int, names: Names) -> str | int:
+    return part if isinstance(part, int) else names.get(part) or part
+
+
+def rename_operand(node: Operand, names: Names) -> Operand:
     if isinstance(node, Path):
-        return rename_path(node, rename)
+        return rename_path(node, names)
     if isinstance(node, Call):
-        return rename_call(node, rename)
+        return rename_call(node, names)
     return node
 
 
-def rename_call(node: Call, rename: Rename) -> Call:
-    return Call(node.function, tuple(rename_operand(each, rename) for each in node.arguments))
+def rename_call(node: Call, names: Names) -> Call:
+    return Call(node.function, tuple(rename_operand(each, names) for each in node.arguments))
 
 
-def rename_value(node: Operand | Arithmetic, rename: Rename) -> Operand | Arithmetic:
+def rename_value(node: Operand | Arithmetic, names: Names) -> Operand | Arithmetic:
     if isinstance(node, Arithmetic):
-        left, right = rename_operand(node.left, rename), rename_operand(node.right, rename)
+        left, right = rename_operand(node.left, names), rename_operand(node.right, names)
         return Arithmetic(node.operator, left, right)
-    return rename_operand(node, rename)
+    return rename_operand(node, names)
 
 
-def rename_test(node: Test, rename: Rename) -> Test:
+def rename_test(node: Test, names: Names) -> Test:
+    if not names:
+        return node
     match node:
         case And(parts):
-            return And(tuple([rename_test(part, rename) for part in parts]))
+            return And(tuple([rename_test(part, names) for part in parts]))
         case Or(parts):
-            return Or(tuple([rename_test(part, rename) for part in parts]))
+            return Or(tuple([rename_test(part, names) for part in parts]))
         case Not(part):
-            return Not(rename_test(part, rename))
+            return Not(rename_test(part, names))
         case Call():
-            return rename_call(node, rename)
+            return rename_call(node, names)
         case Compare(operator, left, right):
-            return Compare(operator, rename_operand(left, rename), rename_operand(right, rename))
+            return Compare(operator, rename_operand(left, names), rename_operand(right, names))
         case Between():
-            return Between(*(rename_operand(each, rename) for each in operands(node)))
+            return Between(*(rename_operand(each, names) for each in operands(node)))
         case In(operand, choices):
-            renamed = tuple(rename_operand(each, rename) for each in choices)
-            return In(rename_operand(operand, rename), renamed)
+            renamed = tuple(rename_operand(each, names) for each in choices)
+            return In(rename_operand(operand, names), renamed)
 
 
-def rename_action(node: Action, rename: Rename) -> Action:
-    path = rename_path(node.path, rename)
+def rename_action(node: Action, names: Names) -> Action:
+    path = rename_path(node.path, names)
     match node:
         case Set(_, value):
-            return Set(path, rename_value(value, rename))
+            return Set(path, rename_value(value, names))
         case Add(_, value):
             return Add(path, value)
         case Delete(_, value):
@@ -248,9 +272,13 @@ def rename_action(node: Action, rename: Rename) -> Action:
             return Remove(path)
 
 
-def rename_update(node: Update, rename: Rename) -> Update:
-    return Update(tuple(rename_action(action, rename) for action in node.actions))
+def rename_update(node: Update, names: Names) -> Update:
+    if not names:
+        return node
+    return Update(tuple(rename_action(action, names) for action in node.actions))
 
 
-def rename_paths(node: Paths, rename: Rename) -> Paths:
-    return Paths(tuple(rename_path(path, rename) for path in node.paths))
+def rename_paths(node: Paths, names: Names) -> Paths:
+    if not names:
+        return node
+    return Paths(tuple(rename_path(path, names) for path in node.paths))

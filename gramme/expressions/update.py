@@ -1,8 +1,8 @@
 """An UpdateExpression, ready to use: what it makes of an item.
 
-All right-hand sides read the item as it was, and all list indexes mean the positions of that item: so first every
-new value is worked out, then the item is rebuilt once along the touched paths. What is not touched is shared with
-the old item, and nothing that is given is ever changed.
+All right-hand sides read the item as it was, and all list indexes mean the positions of that item:
+so first every new value is worked out, then the item is rebuilt once along the touched paths. What
+is not touched is shared with the old item, and nothing that is given is ever changed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class UpdateExpression:
         return paths.pick(old, self._touched)
 
     def updated_new(self, old: Item, new: Item) -> Item:
-        """What is now at the touched paths: at just these, so what shifted into a list index counts too."""
+        """What is now at the touched paths: just there, so what shifted into an index counts."""
         return paths.pick(new, self._touched)
 
 

@@ -1,7 +1,8 @@
-"""Random conditions against an evaluator that shares nothing with the compiled one but the grammar's meaning.
+"""Random conditions against an evaluator that shares nothing with the compiled one but the
+grammar's meaning.
 
-Here a condition is made as data, evaluated the slow and obvious way over Python values, and also written out as
-text for the real parser.
+Here a condition is made as data, evaluated the slow and obvious way over Python values, and also
+written out as text for the real parser.
 """
 
 from __future__ import annotations
