@@ -1,5 +1,6 @@
-"""What is wrong with an expression in itself, or with the names and values it is used with, before
-any item is read.
+"""What is wrong with an expression, or with the names and values it is used with.
+
+All of it is found before any item is read.
 
 A check is either a message, for what is wrong whatever the values, or a function that looks at the
 values and gives a message if they are wrong. DynamoDB takes the conditions of a
@@ -125,7 +126,7 @@ def _distinct(leaf: tree.Leaf) -> Iterator[Check]:
 
 
 class _Branch:
-    """Where paths part: the first path that came by, the one that ends here, and what lies below."""
+    """Where paths part: the first that came by, the one that ends here, and what lies below."""
 
     __slots__ = ("below", "end", "first")
 

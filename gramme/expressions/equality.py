@@ -1,4 +1,4 @@
-"""When two attribute values are the same. Numbers come normalised, so theirs is equality of text."""
+"""When two attribute values are the same. Numbers come normalised: they are equal as text."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ LIST_INDEX_MAX = 2**31 - 1
 # Python's thousand.
 CALL_DEPTH_MAX = 230
 
-# Parentheses around parentheses are always refused, so this bounds only how long we look at them.
+# Parentheses around parentheses are refused anyway: this bounds only how long we look at them.
 VALUE_DEPTH_MAX = 60
 
-# Parsed texts kept. An application has tens of expressions; some generate theirs, hence the room.
+# Texts kept. An application has tens of expressions; some generate theirs, hence the room.
 CACHE_SIZE = 1024
 
 CONDITION_FUNCTIONS = {
@@ -150,9 +150,8 @@ class Parser(Cursor):
         """Raise the fault that comes first in `order`, if there is any."""
         if self.operators > OPERATORS_MAX:
             # DynamoDB counts no further than the first that is too many.
-            count = OPERATORS_MAX + 1
             text = "The expression contains too many operators; operator count: "
-            self.note("operators", f"{text}{count}")
+            self.note("operators", f"{text}{OPERATORS_MAX + 1}")
         for fault in order:
             if fault in self.faults:
                 raise self.error(self.faults[fault])
@@ -163,8 +162,6 @@ class Parser(Cursor):
     def note_misuse(self, function: str) -> None:
         text = "The function is not allowed to be used this way in an expression; function: "
         self.note("misuse", text + function)
-
-    # Conditions.
 
     def condition(self) -> tree.Test:
         outer: list[Group] = []
@@ -182,7 +179,7 @@ class Parser(Cursor):
             while True:
                 if self.at_comparison():
                     term, in_parentheses = self.comparison(term), False
-                elif outer and self.skip(")"):
+                elif outer and self.at(")"):
                     term, group = self.close(term, group, in_parentheses), outer.pop()
                     in_parentheses = True
                 else:
@@ -202,9 +199,10 @@ class Parser(Cursor):
         """End the group, whose last term is `term`. A group of a lone operand is an operand."""
         if not group.is_fresh():
             group.add(self.as_test(term))
-            return group.close()
-        if in_parentheses:
+            term = group.close()
+        elif in_parentheses:
             self.note_parentheses()
+        self.take()
         return term
 
     def as_test(self, term: tree.Term) -> tree.Test:
@@ -243,8 +241,6 @@ class Parser(Cursor):
             if isinstance(operand, tree.Call) and operand.function != "size":
                 self.note_misuse(operand.function)
         return test
-
-    # Operands, shared by conditions and updates.
 
     def operand(self, depth: int = 0) -> tree.Operand:
         opened = 0
@@ -333,8 +329,6 @@ class Parser(Cursor):
             self.note("path", f"List index is not within the allowable range; index: [{text}]")
             return 0
         return int(text)
-
-    # Updates and projections.
 
     def paths(self) -> list[tree.Path]:
         found = [self.path()]

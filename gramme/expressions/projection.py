@@ -8,7 +8,7 @@ from gramme.model.item import Item
 
 
 class Projection:
-    """`attributes` are the top-level names; they say it all unless `nested`, when a path goes deeper."""
+    """`attributes` are the top-level names, and all there is to it unless some path is `nested`."""
 
     __slots__ = ("_names", "_root", "attributes", "nested", "tree")
 

@@ -1,5 +1,6 @@
-"""What conditions ask of attribute values beside equality. A value that comes here is checked: one
-type, numbers normalised.
+"""What conditions ask of attribute values beside equality.
+
+A value that comes here has been checked: it has one type, and its numbers are normalised.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The 573 words DynamoDB reserves: as a bare attribute name, in any case, each needs a `#`
-placeholder.
-"""
+"""The 573 words DynamoDB reserves: as an attribute name, in any case, each needs a placeholder."""
 
 from __future__ import annotations
 

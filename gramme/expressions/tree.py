@@ -1,5 +1,6 @@
-"""The syntax tree of the expression language. Plain data: it can be compared, hashed and sent to
-another process.
+"""The syntax tree of the expression language.
+
+It is plain data: it can be compared, hashed and sent to another process.
 
 A tree has two lives. As the parser makes it, a path's parts may be placeholders such as `#a`; as a
 request binds it, every part is a real attribute name (which may itself begin with `#`) or a list

@@ -25,6 +25,7 @@ FILTER = "FilterExpression"
         ("(a = :v) = :w", "=", ") = :w"),
         ("a = :v)", ")", ":v)"),
         ("(a = :v", "<EOF>", ":v"),
+        ("(a = :v AND b) AND c = :v", ")", "b) AND"),
         ("size()", ")", "()"),
         ("a IN ()", ")", "()"),
         ("a IN :v", ":v", "IN :v"),
