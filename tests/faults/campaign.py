@@ -1,6 +1,6 @@
 """`make faults`: the long form of what `make test` tries briefly.
 
-    python -m tests.faults.campaign [power] [controls] [kill] [model] [tests] [--images 500] [--kills 100] ...
+    python -m tests.faults.campaign [power] [full] [controls] [kill] [model] [tests] [--images 500] [--kills 100] ...
 
 Without names everything runs. Each part prints its seed and its progress; the exit code is 0 if every part did what
 it should. The directories of bad crash images are kept and named.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from pathlib import Path
 from tests.faults.kills import killed_again_and_again
 from tests.faults.power import Verdict, record, verdicts
 from tests.faults.recorder import compiler, eatmydata
+from tests.support.history import HUGE
 from tests.support.server import ROOT
 
 # Each recording is of another load, on tables of 1 or of 4 partitions in turn.
@@ -28,6 +30,9 @@ IMAGES_PER_RECORDING = 125
 IMAGES_PER_CONTROL = 20
 PARTITIONS = (1, 4)
 CLIENTS = 16
+# Enough huge items for RocksDB to write its tables in the middle of the load.
+IMAGES_OF_FULL_MEMORY = 40
+HUGE_WRITES = 350
 
 
 class Progress:
@@ -89,6 +94,35 @@ def recorded(
 ) -> Iterator[Verdict]:
     recording = record(where, seed, *options, preload=preload, clients=CLIENTS)
     yield from verdicts(recording, count, seed, where, jobs)
+
+
+def run_full(arguments: argparse.Namespace, scratch: Path) -> bool:
+    """The same while memory fills up and RocksDB moves it into tables and drops old logs."""
+    if compiler() is None:
+        print("full: SKIPPED, there is no C compiler")
+        return True
+    progress = Progress("full", IMAGES_OF_FULL_MEMORY)
+    where = scratch / "full"
+    where.mkdir()
+    recording = record(
+        *(where, arguments.seed),
+        clients=2,
+        writes_per_life=HUGE_WRITES,
+        lives=(signal.SIGKILL,),
+        name=HUGE,
+    )
+    data = recording.recorder.root / "data"
+    if not any(data.rglob("*.sst")):
+        print(f"full: FAILED, {HUGE_WRITES} huge writes did not fill the memory")
+        return False
+    for verdict in verdicts(
+        recording, IMAGES_OF_FULL_MEMORY, arguments.seed, where, arguments.jobs
+    ):
+        progress.step([] if verdict.good else [f"{where}: recording {arguments.seed}, {verdict}"])
+    progress.finish()
+    if not progress.bad:
+        shutil.rmtree(where)
+    return progress.bad == 0
 
 
 def run_controls(arguments: argparse.Namespace, scratch: Path) -> bool:
@@ -158,6 +192,7 @@ def run_pytest(scratch: Path, settings: dict[str, str], *arguments: str) -> bool
 
 PARTS: dict[str, Callable[[argparse.Namespace, Path], bool]] = {
     "power": run_power,
+    "full": run_full,
     "controls": run_controls,
     "kill": run_kill,
     "model": run_model,

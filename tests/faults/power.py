@@ -60,12 +60,14 @@ def record(
     preload: tuple[str, ...] = (),
     clients: int = 8,
     writes_per_life: int = 250,
+    lives: tuple[signal.Signals, ...] = LIVES,
+    name: str = "client",
 ) -> Recording:
     """Run a server under load through its lives, recording what it does to its directory."""
     recorder = Recorder.build(scratch)
-    load = Load(clients, seed, recorder.position)
+    load = Load(clients, seed, recorder.position, name)
     created = 0
-    for number, end in enumerate(LIVES):
+    for number, end in enumerate(lives):
         data = recorder.root / "data"
         with Server(data, *options, environment=recorder.environment(*preload)) as server:
             if number == 0:

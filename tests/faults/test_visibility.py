@@ -18,7 +18,7 @@ from tests.support.history import Key, item_of
 from tests.support.server import Server
 
 FLUSH_DELAY_MS = 500
-OVERTAKING_S = 0.1
+OVERTAKING_S = 0.25
 KEY = Key("seen", 1)
 OLD, NEW = 1, 2
 

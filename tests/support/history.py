@@ -17,6 +17,9 @@ from tests.support.client import Json
 GROUPS = 4
 COLOURS = 3
 LARGE_BYTES = 20_000
+# Under a partition key that begins like this every item is huge, so that memory is soon full of them.
+HUGE = "huge"
+HUGE_BYTES = 200_000
 
 
 class Key(NamedTuple):
@@ -27,6 +30,8 @@ class Key(NamedTuple):
 def item_of(key: Key, counter: int) -> Json:
     """The item that write number `counter` leaves under `key`."""
     size = LARGE_BYTES if counter % 97 == 0 else counter * 37 % 400
+    if key.partition.startswith(HUGE):
+        size += HUGE_BYTES
     item: Json = {
         "pk": {"S": key.partition},
         "sk": {"N": str(key.sort)},

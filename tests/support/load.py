@@ -26,7 +26,14 @@ def nowhere() -> int:
 class Load:
     """Each client has keys of its own, so the order of the writes to a key is known."""
 
-    def __init__(self, clients: int, seed: int, position: Callable[[], int] = nowhere) -> None:
+    def __init__(
+        self,
+        clients: int,
+        seed: int,
+        position: Callable[[], int] = nowhere,
+        name: str = "client",
+    ) -> None:
+        self._name = name
         self.histories = [History() for _ in range(clients)]
         self.errors: list[str] = []
         self._randoms = [Random(f"{seed}/{number}") for number in range(clients)]
@@ -51,7 +58,7 @@ class Load:
         return [
             partition
             for number in range(len(self.histories))
-            for partition in partition_keys(number)
+            for partition in self._partition_keys(number)
         ]
 
     def start(self, port: int) -> None:
@@ -89,7 +96,7 @@ class Load:
 
     def _write(self, number: int, client: Client) -> None:
         random, history = self._randoms[number], self.histories[number]
-        key = Key(random.choice(partition_keys(number)), random.randrange(SORT_KEYS))
+        key = Key(random.choice(self._partition_keys(number)), random.randrange(SORT_KEYS))
         self._counters[number] += 1
         counter = self._counters[number]
         operation, request = random.choices((put, update, delete), (5, 3, 2))[0](key, counter)
@@ -115,9 +122,8 @@ class Load:
         behind = await_indexes(client, base)
         return [*problems, *([behind] if behind else [])]
 
-
-def partition_keys(number: int) -> list[str]:
-    return [f"client-{number}-{part}" for part in range(PARTITIONS_PER_CLIENT)]
+    def _partition_keys(self, number: int) -> list[str]:
+        return [f"{self._name}-{number}-{part}" for part in range(PARTITIONS_PER_CLIENT)]
 
 
 def put(key: Key, counter: int) -> tuple[str, Json]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.support.client import Client
-from tests.support.waiting import until
+from tests.support.waiting import Overdue, until
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
@@ -87,7 +87,11 @@ class Server:
                 cwd=ROOT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **self.environment},
             )
-        address = until(self._address, timeout_s, "the server listens")
+        try:
+            address = until(self._address, timeout_s, "the server listens")
+        except Overdue:
+            self.kill()
+            raise
         self.port = int(address[1])
         return self
 
