@@ -12,12 +12,12 @@ from gramme.expressions.placeholders import Placeholders
 from gramme.model.item import Item, Values
 from tests.unit.gramme.expressions.using import n, s
 
-WORDS = (
-    "a b.c d[1] #n #x :v :w :x ( ) , = <> < >= + - . [ ] 7 ! AND OR NOT BETWEEN IN SET REMOVE ADD "
-    "DELETE size( contains( attribute_exists( begins_with( attribute_type( if_not_exists( "
-    "list_append( dog( status"
-).split()
-TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=20)
+WORDS = """
+    a b.c d[1] #n #x :v :w :x ( ) , = <> < >= + - . [ ] 7 ! AND OR NOT BETWEEN IN SET REMOVE ADD
+    DELETE size( contains( attribute_exists( begins_with( attribute_type( if_not_exists(
+    list_append( dog( status
+"""
+TEXTS = st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join) | st.text(max_size=20)
 VALUES: Values = {":v": n(1), ":w": s("S"), ":x": {"SS": ["a"]}}
 ITEM: Item = {"a": n(1), "b": {"M": {"c": s("x")}}, "d": {"L": [n(1), {"SS": ["a"]}]}}
 
