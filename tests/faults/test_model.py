@@ -23,7 +23,7 @@ from tests.support.model import Condition, Delete, Model, Put, Range, Update, Wr
 from tests.support.server import Server
 
 SEED = int(os.environ.get("GRAMME_SEED", "20260705"))
-EXAMPLES = int(os.environ.get("GRAMME_MODEL_EXAMPLES", "15"))
+EXAMPLES = int(os.environ.get("GRAMME_MODEL_EXAMPLES", "10"))
 STEPS = 30
 PARTITIONS = ("a", "b", "c", "d")
 SORTS = tuple(map(Decimal, ("-20", "-1", "0", "0.5", "1", "3", "20")))
