@@ -13,7 +13,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 from gramme.errors import Throttling
-from gramme.node.engine.api import Engine, Operation, WriteStall
+from gramme.node.engine.api import Engine, Family, Operation, Row, WriteStall
+from gramme.node.engine.keyspace import encode_state
 from gramme.node.replica import Entry, Member, Round
 
 # One engine write keeps the whole process waiting, about 3 ms per MB.
@@ -113,18 +114,22 @@ def _writes(round: Round) -> Iterator[list[Operation]]:
     """
     operations: list[Operation] = []
     size = 0
-    for entries in round.entries.values():
+    for member, entries in round.entries.items():
         last = None
         for entry in entries:
             if operations and size + entry.size_bytes > WRITE_BYTES_MAX:
                 if last is not None:
-                    operations.append(last.state)
+                    operations.append(_state_row(member, last))
                 yield operations
                 operations, size = [], 0
             operations.extend(entry.operations)
             size += entry.size_bytes
             last = entry
         if last is not None:
-            operations.append(last.state)
+            operations.append(_state_row(member, last))
     if operations:
         yield operations
+
+
+def _state_row(member: Member, last: Entry) -> Row:
+    return Row(Family.RAFT, member.state_key, encode_state(last.state))

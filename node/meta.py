@@ -51,7 +51,8 @@ class Meta:
     def __init__(self, engine: Engine, commits: Commits) -> None:
         self._commits = commits
         self.lock = asyncio.Lock()
-        raw = engine.get(Family.RAFT, state_key(META_GROUP))
+        self.state_key = state_key(META_GROUP)
+        raw = engine.get(Family.RAFT, self.state_key)
         self._state = EMPTY_STATE if raw is None else decode_state(raw)
         raw = engine.get(Family.SYS, SYS_NEXT_ID)
         self._next_id = 1 if raw is None else int.from_bytes(raw)
@@ -127,8 +128,7 @@ class Meta:
 
     def _propose(self, operations: list[Operation]) -> Round:
         self._state = msgspec.structs.replace(self._state, index=self._state.index + 1)
-        state = _row(state_key(META_GROUP), encode_state(self._state))
-        return self._commits.propose(self, Entry(operations, state, 0, self._state.index, ()))
+        return self._commits.propose(self, Entry(operations, self._state, 0, ()))
 
     def writing(self, round: Round) -> None:
         pass

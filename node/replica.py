@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from gramme.clock import Clock
 from gramme.codec.item import body_of, size_of
@@ -28,7 +30,6 @@ from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     ReplicaState,
-    encode_state,
     state_key,
     table_prefix,
 )
@@ -64,18 +65,19 @@ class Round:
         self.flushed = Flushed()
 
 
-class Entry(NamedTuple):
-    """Operations that happen together, and the state row that goes with them."""
+class Entry(msgspec.Struct, frozen=True):
+    """Operations that happen together, and the state of the group after them."""
 
     operations: list[Operation]
-    state: Row
+    state: ReplicaState
     size_bytes: int
-    applied_index: int
     keys: tuple[bytes, ...]
 
 
 class Member(Protocol):
-    """What the commit loop tells the group an entry came from."""
+    """The group an entry came from, as the commit loop sees it."""
+
+    state_key: bytes
 
     def writing(self, round: Round) -> None:
         """The round's rows are about to become visible in the engine."""
@@ -96,7 +98,7 @@ class Commits(Protocol):
     def propose(self, member: Member, entry: Entry) -> Round: ...
 
 
-class Pending(NamedTuple):
+class Pending(msgspec.Struct, frozen=True):
     """A row that is proposed and not yet flushed. `version` is its source's, for a row of an index."""
 
     stored: bytes | None
@@ -130,7 +132,7 @@ class Replica:
         index = None if settings.index is None else table.index(settings.index)
         self.table_id = table.id if index is None else index.id
         self._prefix = table_prefix(self.table_id)
-        self._state_key = state_key(settings.group)
+        self.state_key = state_key(settings.group)
         self._overlay: dict[bytes, Pending] = {}
         self._proposed_tokens: set[bytes] = set()
         self._written_tokens: set[bytes] = set()
@@ -227,12 +229,11 @@ class Replica:
         self.state = state
         size = 0
         for operation in operations:
-            size += len(operation[1]) + len(operation[2] or b"")
-        row = Row(Family.RAFT, self._state_key, encode_state(state))
-        entry = Entry(operations, row, size, state.index, keys)
+            if isinstance(operation, Row) and operation.value is not None:
+                size += len(operation.value)
         for key in keys:
             self._proposed_tokens.add(key[:TOKEN_BYTES])
-        return self._commits.propose(self, entry)
+        return self._commits.propose(self, Entry(operations, state, size, keys))
 
     def remember(self, key: bytes, pending: Pending) -> None:
         self._overlay[key] = pending
@@ -252,6 +253,6 @@ class Replica:
                     del overlay[key]
         self._written_round = None
         self._written_tokens = set()
-        self.flushed_index = entries[-1].applied_index
+        self.flushed_index = entries[-1].state.index
         for notify in self.on_flushed:
             notify()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 
 class Family(IntEnum):
@@ -24,7 +26,7 @@ class Family(IntEnum):
     SYS = 7
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True, gc=False):
     """One key to write, or to delete where `value` is None."""
 
     family: Family
@@ -32,7 +34,7 @@ class Row(NamedTuple):
     value: bytes | None
 
 
-class RangeDelete(NamedTuple):
+class RangeDelete(msgspec.Struct, frozen=True, gc=False):
     """Delete every key with `lower <= key < upper`."""
 
     family: Family

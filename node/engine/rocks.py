@@ -7,15 +7,14 @@ on. A batch that was refused for a stall is gone, so a batch is built anew for e
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import rocksdict
 
-from gramme.node.engine.api import Family, Operation, Row, WriteStall
+from gramme.node.engine.api import Family, Operation, RangeDelete, WriteStall
 from gramme.node.engine.sequence import SequenceFile
+from gramme.node.engine.worker import Worker
 
 # Unflushed log is replayed at start, so its size bounds the time a crash costs.
 WAL_BYTES_MAX = 256 << 20
@@ -45,7 +44,7 @@ class RocksEngine:
         self._write_options = rocksdict.WriteOptions()
         self._write_options.no_slowdown = True
         self._sequence_file = sequence_file
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flush")
+        self._flusher = None if sequence_file is None else Worker(self._flush, name="flush")
 
     @classmethod
     def open(
@@ -93,15 +92,13 @@ class RocksEngine:
         batch = rocksdict.WriteBatch(raw_mode=True)
         handles = self._handles
         for operation in operations:
-            if isinstance(operation, Row):
-                family, key, value = operation
-                if value is None:
-                    batch.delete(key, handles[family])
-                else:
-                    batch.put(key, value, handles[family])
+            handle = handles[operation.family]
+            if isinstance(operation, RangeDelete):
+                batch.delete_range(operation.lower, operation.upper, handle)
+            elif operation.value is None:
+                batch.delete(operation.key, handle)
             else:
-                family, lower, upper = operation
-                batch.delete_range(lower, upper, handles[family])
+                batch.put(operation.key, operation.value, handle)
         try:
             self._database.write(batch, self._write_options)
         except Exception as error:
@@ -110,11 +107,9 @@ class RocksEngine:
             raise
 
     async def flush(self) -> None:
-        if self._sequence_file is None:
-            return
-        # Read before the flush begins: what is written meanwhile is not covered by it.
-        sequence = self._database.latest_sequence_number()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._flush, sequence)
+        if self._flusher is not None:
+            # Read before the flush begins: what is written meanwhile is not covered by it.
+            await self._flusher.run(self._database.latest_sequence_number())
 
     def stalled(self) -> bool:
         return bool(
@@ -123,8 +118,8 @@ class RocksEngine:
         )
 
     def close(self) -> None:
-        self._thread.shutdown()
-        if self._sequence_file is not None:
+        if self._flusher is not None and self._sequence_file is not None:
+            self._flusher.stop()
             self._flush(self._database.latest_sequence_number())
             self._sequence_file.close()
         self._families.clear()
