@@ -57,6 +57,10 @@ class _Group:
     target: IndexTarget | None = None
     tailers: list[asyncio.Task[None]] = field(default_factory=list)
 
+    def stop_tailers(self) -> None:
+        for tailer in self.tailers:
+            tailer.cancel()
+
 
 class Node:
     """`run` must be running for anything else to make progress."""
@@ -84,17 +88,16 @@ class Node:
         """Serve until stopped. Sets `ready` once every table is open."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            commits = tasks.create_task(self._commits.run())
+            tasks.create_task(self._commits.run())
             for record in self._meta.records():
                 self._open(record)
             ready.set()
-            await commits
-            for group in self._groups.values():
-                for tailer in group.tailers:
-                    tailer.cancel()
 
     def stop(self) -> None:
         """Finish what has been proposed, then let `run` return."""
+        # Tailers first: what they propose after the commit loop has ended, nobody would flush.
+        for group in self._groups.values():
+            group.stop_tailers()
         self._commits.stop()
 
     # The seam
@@ -129,10 +132,8 @@ class Node:
         record = self._meta.find(command)
         self.on_drop(record.table)
         for settings in settings_of(record):
-            group = self._groups.pop(settings.group, None)
-            self._replicas.pop(settings.group, None)
-            for tailer in group.tailers if group is not None else ():
-                tailer.cancel()
+            self._groups.pop(settings.group).stop_tailers()
+            del self._replicas[settings.group]
         await self._meta.delete(record)
         return record
 

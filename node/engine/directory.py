@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -50,12 +51,15 @@ class DataDirectory:
     def open(cls, path: Path) -> DataDirectory:
         """Lock the directory and read its identity, giving it one if it is new. Raises DirectoryRefused."""
         try:
+            missing = [folder for folder in (path, *path.parents) if not folder.exists()]
             path.mkdir(parents=True, exist_ok=True)
             lock = _lock(path)
         except OSError as error:
             raise DirectoryRefused(f"cannot use data directory {path}: {error.strerror}") from error
         try:
-            return cls(path, lock, _read(path) or _create(path))
+            directory = cls(path, lock, _read(path) or _create(path))
+            directory._settle_names(missing)
+            return directory
         except OSError as error:
             os.close(lock)
             raise DirectoryRefused(f"cannot use data directory {path}: {error.strerror}") from error
@@ -73,6 +77,16 @@ class DataDirectory:
 
     def close(self) -> None:
         os.close(self._lock)
+
+    def _settle_names(self, made: list[Path]) -> None:
+        """Make durable that all this exists. RocksDB syncs what is in its folder, but not the folder's own name."""
+        self.database.mkdir(exist_ok=True)
+        self.flushed.touch()
+        sync_directory(self.path)
+        # The directory may have been made, and its name not synced, by a process that was killed.
+        for folder in made or [self.path]:
+            with suppress(PermissionError):
+                sync_directory(folder.absolute().parent)
 
 
 def _lock(path: Path) -> int:

@@ -145,8 +145,6 @@ def _backward(
 
 
 def _recovered_sequence(path: Path) -> int:
-    if not path.exists():
-        return 0
     access = rocksdict.AccessType.read_only()
     try:
         database = rocksdict.Rdict(str(path), _database_options(), _family_options(), access)

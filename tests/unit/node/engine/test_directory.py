@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gramme.node.engine import directory
 from gramme.node.engine.directory import DataDirectory, DirectoryRefused, Identity
 from gramme.node.engine.keyspace import DISK_FORMAT
 
@@ -41,7 +42,6 @@ def test_a_foreign_directory_is_refused_and_left_as_it_was(tmp_path: Path) -> No
 
 def test_a_database_without_identity_is_refused(tmp_path: Path) -> None:
     DataDirectory.open(tmp_path).close()
-    (tmp_path / "db").mkdir()
     (tmp_path / "identity").unlink()
 
     with pytest.raises(DirectoryRefused):
@@ -52,10 +52,10 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     (tmp_path / "identity.new").write_bytes(b'{"form')
 
-    directory = DataDirectory.open(tmp_path)
+    opened = DataDirectory.open(tmp_path)
 
-    assert len(directory.seed) == 16
-    directory.close()
+    assert len(opened.seed) == 16
+    opened.close()
 
 
 def test_a_newer_format_is_refused_with_both_numbers(tmp_path: Path) -> None:
@@ -80,3 +80,15 @@ def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(DirectoryRefused, match="cannot use data directory"):
         DataDirectory.open(tmp_path / "file" / "data")
+
+
+def test_every_name_on_the_way_to_the_data_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(directory, "sync_directory", synced.append)
+
+    DataDirectory.open(tmp_path / "new" / "data").close()
+
+    assert {tmp_path, tmp_path / "new", tmp_path / "new" / "data"} <= set(synced)
+    assert (tmp_path / "new" / "data" / "db").is_dir()
