@@ -5,10 +5,10 @@ is a prefix of another of the same type:
 
     S, B   the bytes, each 00 written 00 FF, then 00 00
     N      zero is 80; a positive number is FF, exponent + 129, digits two to a byte, 00;
-           a negative one is 00, then the complement of all that
+           a negative one is the complement of all that
 
-The exponent e is the one for which the number is 0.d1d2d3... * 10^e. Digit pairs are stored as 1 + 10*d1 + d2, so
-that the closing 00 sorts before any digit. Types are not stored: the table's schema knows them.
+The exponent e is the one for which the number is 0.d1d2d3... * 10^e. Two digits make a byte as binary-coded decimal,
+plus 1, so that the closing 00 sorts before any digit. Types are not stored: the table's schema knows them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from gramme.model.table import KeyType
 
 _EXPONENT_BIAS = 129
 _COMPLEMENT = bytes(255 - i for i in range(256))
+# No pair of decimal digits comes near FF.
+_PLUS_ONE = bytes((i + 1) % 256 for i in range(256))
 
 
 def encode_component(type: KeyType, value: AttributeValue) -> bytes:
@@ -46,7 +48,7 @@ def encode_number(text: str) -> bytes:
     if text == "0":
         return b"\x80"
     negative = text[0] == "-"
-    whole, _, fraction = text.lstrip("-").partition(".")
+    whole, _, fraction = (text[1:] if negative else text).partition(".")
     if whole != "0":
         exponent = len(whole)
         digits = (whole + fraction).rstrip("0")
@@ -56,8 +58,8 @@ def encode_number(text: str) -> bytes:
         digits = digits.rstrip("0")
     if len(digits) % 2:
         digits += "0"
-    pairs = bytes(1 + int(digits[i : i + 2]) for i in range(0, len(digits), 2))
-    encoded = bytes((255, exponent + _EXPONENT_BIAS)) + pairs + b"\0"
+    pairs = bytes.fromhex(digits).translate(_PLUS_ONE)
+    encoded = b"\xff%c%b\0" % (exponent + _EXPONENT_BIAS, pairs)
     return encoded.translate(_COMPLEMENT) if negative else encoded
 
 
