@@ -92,7 +92,7 @@ class CommitLoop:
         self._proposed_bytes -= round.size_bytes
         for member, entries in round.entries.items():
             member.settled(round, entries)
-        round.flushed.set_result(None)
+        round.flushed.release()
 
     async def _write(self, operations: list[Operation]) -> None:
         while True:

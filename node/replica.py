@@ -13,7 +13,6 @@ With one member the group needs no log: the effect batch is the log, with the te
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
@@ -34,6 +33,7 @@ from gramme.node.engine.keyspace import (
     table_prefix,
 )
 from gramme.node.evaluate import evaluate
+from gramme.node.flushed import Flushed
 from gramme.node.pages import read_page
 from gramme.partitions import TOKEN_BYTES
 
@@ -41,17 +41,6 @@ from gramme.partitions import TOKEN_BYTES
 LOCAL_REGION = 0
 # A hybrid logical clock: milliseconds above, a counter below.
 CLOCK_COUNTER_BITS = 16
-
-
-class Flushed(asyncio.Future[None]):
-    """Done when a round is durable. Many wait for one, so a waiter that is cancelled must not cancel it."""
-
-    def cancel(self, msg: object = None) -> bool:
-        return False
-
-    def abandon(self) -> None:
-        """Let go of everybody who waits: there will be no flush, and nothing can be said of the outcome."""
-        super().cancel()
 
 
 class Round:

@@ -107,9 +107,11 @@ class RocksEngine:
             raise
 
     async def flush(self) -> None:
-        if self._flusher is not None:
+        if self._flusher is not None and self._sequence_file is not None:
             # Read before the flush begins: what is written meanwhile is not covered by it.
-            await self._flusher.run(self._database.latest_sequence_number())
+            sequence = self._database.latest_sequence_number()
+            await self._flusher.run()
+            self._sequence_file.note(sequence)
 
     def stalled(self) -> bool:
         return bool(
@@ -120,17 +122,19 @@ class RocksEngine:
     def close(self) -> None:
         if self._flusher is not None and self._sequence_file is not None:
             self._flusher.stop()
-            self._flush(self._database.latest_sequence_number())
+            self._flush()
+            self._sequence_file.note(self._database.latest_sequence_number())
             self._sequence_file.close()
         self._families.clear()
         self._handles.clear()
         self._gets.clear()
         self._database.close()
 
-    def _flush(self, sequence: int) -> None:
+    def _flush(self) -> None:
+        """Runs in the flusher's thread, and so does as little there as it can beside giving up Python's lock."""
         assert self._sequence_file is not None
         self._database.flush_wal(True)
-        self._sequence_file.note(sequence)
+        self._sequence_file.sync_when_due()
 
 
 def _backward(

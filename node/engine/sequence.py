@@ -21,7 +21,7 @@ _SYNC_INTERVAL_S = 1.0
 
 
 class SequenceFile:
-    """Called from the flush thread only, once opened."""
+    """`note` belongs to the event loop, `sync_when_due` to the thread that flushes."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -36,6 +36,9 @@ class SequenceFile:
         self._write(sequence, self._turn)
         self._turn ^= 1
         self.flushed = sequence
+
+    def sync_when_due(self) -> None:
+        """Make what was noted durable, if that has not been done for a while."""
         # The interval bounds a cost, not a behaviour, so it follows real time and not the node's clock.
         now_s = time.monotonic()
         if now_s - self._synced_at_s >= _SYNC_INTERVAL_S:

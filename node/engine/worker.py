@@ -13,18 +13,18 @@ from threading import Thread
 
 
 class Worker:
-    """Runs `call` with a number, in the order asked for."""
+    """Runs `call` once for each time it is asked to."""
 
-    def __init__(self, call: Callable[[int], None], name: str) -> None:
+    def __init__(self, call: Callable[[], None], name: str) -> None:
         self._call = call
-        self._asked: SimpleQueue[tuple[asyncio.Future[None], int] | None] = SimpleQueue()
+        self._asked: SimpleQueue[asyncio.Future[None] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
-    async def run(self, number: int) -> None:
+    async def run(self) -> None:
         """Returns when the call has, or raises what it raised."""
-        done = asyncio.get_running_loop().create_future()
-        self._asked.put((done, number))
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._asked.put(done)
         await done
 
     def stop(self) -> None:
@@ -33,11 +33,10 @@ class Worker:
         self._thread.join()
 
     def _work(self) -> None:
-        while (asked := self._asked.get()) is not None:
-            done, number = asked
+        while (done := self._asked.get()) is not None:
             error: Exception | None = None
             try:
-                self._call(number)
+                self._call()
             except Exception as raised:  # noqa: BLE001 (handed to whoever waits)
                 error = raised
             done.get_loop().call_soon_threadsafe(_finish, done, error)
