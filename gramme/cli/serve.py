@@ -15,7 +15,6 @@ from typing import Any
 
 from gramme.embedded import PARTITIONS_MAX, Settings, StartRefused, run, running
 
-
 COLLECT_AFTER_OBJECTS = 20_000
 
 
