@@ -26,6 +26,11 @@ def token_bytes(seed: bytes, partition_key: bytes) -> bytes:
     return blake2b(partition_key, digest_size=TOKEN_BYTES, key=seed).digest()
 
 
+def token_hash(seed: bytes) -> blake2b:
+    """The hash behind `token_bytes`, to be copied and updated with a partition key: the seed goes in only once."""
+    return blake2b(digest_size=TOKEN_BYTES, key=seed)
+
+
 @dataclass(frozen=True, slots=True)
 class Partition:
     """A range of tokens of one table or one global index, and the Raft group that keeps it."""

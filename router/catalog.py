@@ -5,20 +5,37 @@ A lookup never leaves the process: meta need not be up for a request to be route
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from gramme.errors import ResourceNotFound
+from gramme.model.keys import SHORT
 from gramme.model.table import Table
-from gramme.partitions import PartitionMap
+from gramme.partitions import Partition, PartitionMap, token_hash
+
+# The row a key is stored under, and the partition that keeps it.
+Place = tuple[bytes, Partition]
+# Takes a Key or an Item, unchecked, and whether it is a Key, which has nothing but the key attributes.
+Placer = Callable[[dict[str, Any], bool], Place | None]
 
 
-@dataclass(frozen=True, slots=True)
+def _place_none(_item: dict[str, Any], _is_key: bool) -> None:
+    return None
+
+
+# Entries are compared by identity, so that what follows from one can be remembered for it.
+@dataclass(frozen=True, slots=True, eq=False)
 class CatalogEntry:
-    """A table, its partitions, and the partitions of each of its indexes by index name."""
+    """A table, its partitions, and the partitions of each of its indexes by index name.
+
+    `place` is the short way to a row, for the usual key; the catalog fills it in.
+    """
 
     table: Table
     partitions: PartitionMap
     index_partitions: dict[str, PartitionMap]
+    place: Placer = _place_none
 
 
 class Catalog:
@@ -33,12 +50,68 @@ class Catalog:
         except KeyError:
             raise ResourceNotFound from None
 
+    def place(
+        self, namespace: tuple[str, str], name: str, key: dict[str, Any]
+    ) -> tuple[CatalogEntry, Place] | None:
+        """Where a Key belongs, if table and key are of the usual kind; see `usual_placer`. Never raises.
+
+        `namespace` is an account and a region.
+        """
+        tables = self._tables.get(namespace)
+        entry = None if tables is None else tables.get(name)
+        if entry is None:
+            return None
+        place = entry.place(key, True)
+        return None if place is None else (entry, place)
+
     def names(self, account: str, region: str) -> list[str]:
         return sorted(self._tables.get((account, region), ()))
 
     def put(self, entry: CatalogEntry) -> None:
         table = entry.table
+        entry = replace(entry, place=usual_placer(self.seed, table, entry.partitions))
         self._tables.setdefault((table.account, table.region), {})[table.name] = entry
 
     def drop(self, table: Table) -> None:
         self._tables.get((table.account, table.region), {}).pop(table.name, None)
+
+
+def usual_placer(seed: bytes, table: Table, partitions: PartitionMap) -> Placer:
+    """The function that places the usual key of a table: short strings without a zero byte.
+
+    Such a key needs no normal form, no check beside those made here, and no escapes. The function answers None to
+    anything else, mistakes included, and leaves it to `gramme.model` and `gramme.codec.key` to find out what it is.
+    """
+    hash_key, range_key = table.hash, table.range
+    if hash_key.type != "S" or (range_key is not None and range_key.type != "S"):
+        return _place_none
+    hash_name = hash_key.name
+    range_name = None if range_key is None else range_key.name
+    attributes = 1 if range_key is None else 2
+    fresh_hash = token_hash(seed).copy
+    find = partitions.find
+
+    def place(item: dict[str, Any], is_key: bool) -> Place | None:
+        if is_key and len(item) != attributes:
+            return None
+        value = item.get(hash_name)
+        if type(value) is not dict or len(value) != 1:
+            return None
+        text = value.get("S")
+        if type(text) is not str or not 0 < len(text) <= SHORT or "\0" in text:
+            return None
+        component = text.encode() + b"\0\0"
+        hashed = fresh_hash()
+        hashed.update(component)
+        token = hashed.digest()
+        if range_name is None:
+            return token + component, find(token)
+        value = item.get(range_name)
+        if type(value) is not dict or len(value) != 1:
+            return None
+        text = value.get("S")
+        if type(text) is not str or not 0 < len(text) <= SHORT or "\0" in text:
+            return None
+        return token + component + text.encode() + b"\0\0", find(token)
+
+    return place

@@ -16,7 +16,7 @@ from gramme.model.table import Index, KeyAttribute, Table
 HASH_SIZE_MAX: Final = 2048
 RANGE_SIZE_MAX: Final = 1024
 # No text this short can be over a limit: four bytes of UTF-8 for each character.
-_SHORT: Final = RANGE_SIZE_MAX // 4
+SHORT: Final = RANGE_SIZE_MAX // 4
 
 _INVALID = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
@@ -41,7 +41,7 @@ def check_key(table: Table, key: Item) -> None:
     payload = None if value is None else value.get(attribute.type)
     if payload is None or len(key) != (1 if table.range is None else 2):
         raise ValidationError(_NO_MATCH)
-    if not 0 < len(payload) <= _SHORT:
+    if not 0 < len(payload) <= SHORT:
         _check_size(attribute, payload, HASH_SIZE_MAX)
     if table.range is not None:
         attribute = table.range
@@ -49,7 +49,7 @@ def check_key(table: Table, key: Item) -> None:
         payload = None if value is None else value.get(attribute.type)
         if payload is None:
             raise ValidationError(_NO_MATCH)
-        if not 0 < len(payload) <= _SHORT:
+        if not 0 < len(payload) <= SHORT:
             _check_size(attribute, payload, RANGE_SIZE_MAX)
 
 
@@ -79,7 +79,7 @@ def _check_item_key(attribute: KeyAttribute, item: Item, size_max: int) -> None:
             f"{_INVALID}Type mismatch for key {attribute.name} "
             f"expected: {attribute.type} actual: {next(iter(value))}"
         )
-    if not 0 < len(payload) <= _SHORT:
+    if not 0 < len(payload) <= SHORT:
         _check_size(attribute, payload, size_max)
 
 
@@ -105,7 +105,7 @@ def _check_index_key(
             f"{_INVALID}Type mismatch for Index Key {attribute.name} "
             f"Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
         )
-    if 0 < len(payload) <= _SHORT:
+    if 0 < len(payload) <= SHORT:
         return
     size = _size(attribute, payload)
     if size == 0:

@@ -8,14 +8,12 @@ from gramme.capacity import read_units
 from gramme.commands import Get
 from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.projection import Projection
-from gramme.model.keys import check_key
 from gramme.model.values import normalise_item
 from gramme.router.operations.consumed import consumed_by_table
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import check_scalar_keys
-from gramme.router.operations.keys import locate
+from gramme.router.operations.keys import locate_key
 from gramme.router.operations.parameters import Parameters
-from gramme.router.operations.tables import find_table
 from gramme.router.validation.interpreter import validate
 
 PARAMETERS = Parameters(("ProjectionExpression",), ("AttributesToGet",))
@@ -27,14 +25,15 @@ async def get_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     if not plain:
         PARAMETERS.check(body)
     key = body["Key"]
-    normalise_item(key)
+    table_name = body["TableName"]
+    placed = context.catalog.place(caller, table_name, key)
+    if placed is None:
+        normalise_item(key)
     projection = None if plain else _projection(body)
-    entry = find_table(context, caller, body["TableName"])
-    check_key(entry.table, key)
+    entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
     if projection is not None:
         check_scalar_keys(entry.table, projection)
 
-    row, partition = locate(context.catalog.seed, entry, key)
     consistent = body.get("ConsistentRead") is True
     found = await context.nodes.get(partition, Get(row, consistent, projection))
 

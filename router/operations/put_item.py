@@ -36,11 +36,13 @@ async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     condition = None if plain else parse_condition(body)
     entry = find_table(context, caller, body["TableName"])
     table = entry.table
-    check_item_keys(table, item)
+    place = entry.place(item, False)
+    if place is None:
+        check_item_keys(table, item)
     if table.indexes:
         check_index_keys(table, item)
 
-    row, partition = locate(context.catalog.seed, entry, item)
+    row, partition = place or locate(context.catalog.seed, entry, item)
     if condition is None:
         put = Put(row, encode_item(item), size, None, {}, return_old)
     else:

@@ -8,15 +8,13 @@ from gramme.commands import Update
 from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
 from gramme.expressions.update import UpdateExpression
-from gramme.model.keys import check_key
 from gramme.model.table import Table
 from gramme.model.values import normalise_item
 from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import check_scalar_keys, placeholders_of
-from gramme.router.operations.keys import locate
+from gramme.router.operations.keys import locate_key
 from gramme.router.operations.parameters import Parameters
-from gramme.router.operations.tables import find_table
 from gramme.router.validation.interpreter import validate
 
 PARAMETERS = Parameters(
@@ -31,15 +29,16 @@ async def update_item(context: Context, caller: Caller, body: dict[str, Any]) ->
     if not plain:
         PARAMETERS.check(body)
     key = body["Key"]
-    normalise_item(key)
+    table_name = body["TableName"]
+    placed = context.catalog.place(caller, table_name, key)
+    if placed is None:
+        normalise_item(key)
     update, condition = (None, None) if plain else _expressions(body)
-    entry = find_table(context, caller, body["TableName"])
-    check_key(entry.table, key)
+    entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
     if update is not None:
         _check_keys_stay(entry.table, update)
         check_scalar_keys(entry.table, update)
 
-    row, partition = locate(context.catalog.seed, entry, key)
     command = Update(
         row,
         key,
