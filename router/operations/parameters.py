@@ -18,18 +18,25 @@ _WITHOUT_VALUES = "ProjectionExpression"
 class Parameters:
     """The expressions an operation takes and the older parameters they stand for, each in DynamoDB's order."""
 
-    __slots__ = ("_expressions", "_older", "_values_need", "all")
+    __slots__ = ("_expressions", "_older", "_older_any", "_sufficient", "_values_need", "all")
 
     def __init__(self, expressions: tuple[str, ...], older: tuple[str, ...]) -> None:
         self._expressions = expressions
         self._older = older
         self._values_need = tuple(name for name in expressions if name != _WITHOUT_VALUES)
+        # Any of these justifies both names and values, so that only older parameters could be wrong beside it.
+        self._sufficient = self._values_need or expressions
+        self._older_any = frozenset(older)
         # A request with none of these has nothing here to check.
         self.all = frozenset(
             (*expressions, *older, "ExpressionAttributeNames", "ExpressionAttributeValues")
         )
 
     def check(self, body: dict[str, Any]) -> None:
+        if self._older_any.isdisjoint(body):
+            for name in self._sufficient:
+                if body.get(name) is not None:
+                    return
         expressions = _present(body, self._expressions)
         older = _present(body, self._older)
         if expressions and older:
