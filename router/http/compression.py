@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 
 # DynamoDB compresses answers above this size when asked to, smaller ones never.
 COMPRESS_ABOVE_BYTES = 4096
@@ -67,6 +68,8 @@ def _inflate(body: bytes | bytearray, wbits: int, size_bytes_max: int) -> bytes:
         rest = stream.unused_data
 
 
+# Clients have a handful of fixed wishes among them.
+@lru_cache(64)
 def choose_encoding(accept: bytes) -> str | None:
     """Pick the coding that an Accept-Encoding header likes best; None if no compression is wanted."""
     wishes: dict[str, float] = {}

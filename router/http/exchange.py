@@ -70,7 +70,8 @@ class Exchange:
 
     def reply_ok(self, body: bytes) -> None:
         """Answer with an operation's result."""
-        if self.names.is_plain and len(body) <= COMPRESS_ABOVE_BYTES and not self.connection:
+        is_plain = self.names.is_plain and not self.connection
+        if is_plain and (len(body) <= COMPRESS_ABOVE_BYTES or self._encoding_for(body) is None):
             self.answer = encode_ok(body)
             self.line.answered()
         else:
@@ -81,11 +82,16 @@ class Exchange:
         headers += self.connection
         if self.header(b"origin") is not None:
             headers += ALLOW_ORIGIN
-        if len(body) > COMPRESS_ABOVE_BYTES:
-            encoding = choose_encoding(self.header(b"accept-encoding") or b"")
-            if encoding is not None:
-                body = compress(encoding, body)
-                headers += b"Content-Encoding: %b\r\n" % encoding.encode()
+        encoding = self._encoding_for(body)
+        if encoding is not None:
+            body = compress(encoding, body)
+            headers += b"Content-Encoding: %b\r\n" % encoding.encode()
         answer = encode(status, content_type, body, headers)
         self.answer = without_body(answer) if self.method == b"HEAD" else answer
         self.line.answered()
+
+    def _encoding_for(self, body: bytes) -> str | None:
+        """How an answer is to be compressed, if it is."""
+        if len(body) <= COMPRESS_ABOVE_BYTES:
+            return None
+        return choose_encoding(self.headers.get(self.names.accept_encoding, b""))

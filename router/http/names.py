@@ -25,6 +25,7 @@ class HeaderNames:
     """How a client spells the names of its headers. Each is empty if the header is not there."""
 
     __slots__ = (
+        "accept_encoding",
         "authorization",
         "content_length",
         "content_type",
@@ -37,6 +38,7 @@ class HeaderNames:
     def __init__(self, names: tuple[bytes, ...]) -> None:
         # Lower case -> as the client spells it; of two spellings the last one counts.
         self.spelling = spelling = {name.lower(): name for name in names}
+        self.accept_encoding = spelling.get(b"accept-encoding", _ABSENT)
         self.authorization = spelling.get(b"authorization", _ABSENT)
         self.content_length = spelling.get(b"content-length", _ABSENT)
         self.content_type = spelling.get(b"content-type", _ABSENT)

@@ -35,10 +35,10 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _PREFIX = "".join(secrets.choice(_ALPHABET) for _ in range(40)).encode()
 _serials = count()
 
-# Request id, checksum, length, body: the answer of an operation that went well, for a client with no wishes.
+# Request id, checksum, length: the head of the answer of an operation that went well, for a client with no wishes.
 _OK = (
     b"HTTP/1.1 200 OK\r\nContent-Type: " + JSON + b"\r\nx-amzn-RequestId: " + _PREFIX + b"%012X\r\n"
-    b"x-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n%b"
+    b"x-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n"
 )
 _ANY = (
     b"HTTP/1.1 %d %b\r\n%bx-amzn-RequestId: " + _PREFIX + b"%012X\r\n"
@@ -55,7 +55,7 @@ _PREFLIGHT_SECONDS = b"172800"
 
 
 def encode_ok(body: bytes) -> bytes:
-    return _OK % (next(_serials), crc32(body), len(body), body)
+    return _OK % (next(_serials), crc32(body), len(body)) + body
 
 
 def encode(status: int, content_type: bytes, body: bytes, headers: bytes) -> bytes:

@@ -19,7 +19,9 @@ class Bounds(NamedTuple):
 
 def bounds_of(seed: bytes, target: Target, wanted: KeyRange) -> Bounds:
     partition = partition_prefix(seed, encode_values(target.hashes, wanted.hash))
-    prefix = partition + encode_values(target.ranges, wanted.equal)
+    prefix = partition
+    if wanted.equal:
+        prefix += encode_values(target.ranges, wanted.equal)
     if wanted.operator is None:
         return Bounds(partition, prefix, successor(prefix))
     # The comparison is on the first range attribute that no equality fixes.

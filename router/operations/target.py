@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gramme.codec.key import encode_component
@@ -11,13 +12,17 @@ from gramme.errors import ValidationError
 from gramme.model.item import AttributeValue, Item
 from gramme.model.table import Index, KeyAttribute, Table
 from gramme.partitions import PartitionMap, token_bytes
+from gramme.router.catalog import CatalogEntry
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.tables import find_table
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`hashes` and `ranges` are the key that is queried; `tail` is what else makes a row's key unique."""
+    """`hashes` and `ranges` are the key that is queried; `tail` is what else makes a row's key unique.
+
+    `key_names` are the attributes of LastEvaluatedKey.
+    """
 
     table: Table
     index: Index | None
@@ -25,28 +30,42 @@ class Target:
     hashes: tuple[KeyAttribute, ...]
     ranges: tuple[KeyAttribute, ...]
     tail: tuple[KeyAttribute, ...]
-
-    @property
-    def key_names(self) -> tuple[str, ...]:
-        """The attributes of LastEvaluatedKey. An index may share some with its table."""
-        attributes = self.table.keys + self.hashes + self.ranges
-        return tuple(dict.fromkeys(attribute.name for attribute in attributes))
+    key_names: tuple[str, ...]
 
 
 def find_target(context: Context, caller: Caller, body: dict[str, Any]) -> Target:
     entry = find_table(context, caller, body["TableName"])
-    table = entry.table
     name = body.get("IndexName")
     if name is None:
-        ranges = () if table.range is None else (table.range,)
-        return Target(table, None, entry.partitions, (table.hash,), ranges, ())
-    index = table.index(name)
-    if index is None:
+        return _table_target(entry)
+    if entry.table.index(name) is None:
         raise ValidationError(f"The table does not have the specified index: {name}")
     if body.get("ConsistentRead") is True:
         raise ValidationError("Consistent reads are not supported on global secondary indexes")
+    return _index_target(entry, name)
+
+
+# Targets are made once for each table as the catalog knows it; a table that changes is another entry.
+_TARGETS_MAX = 1024
+
+
+@lru_cache(_TARGETS_MAX)
+def _table_target(entry: CatalogEntry) -> Target:
+    table = entry.table
+    ranges = () if table.range is None else (table.range,)
+    names = tuple(attribute.name for attribute in table.keys)
+    return Target(table, None, entry.partitions, (table.hash,), ranges, (), names)
+
+
+@lru_cache(_TARGETS_MAX)
+def _index_target(entry: CatalogEntry, name: str) -> Target:
+    table = entry.table
+    index = table.index(name)
+    assert index is not None
+    # An index may share some of its key with its table.
+    names = tuple(dict.fromkeys(attribute.name for attribute in table.keys + index.keys))
     partitions = entry.index_partitions[name]
-    return Target(table, index, partitions, index.hash, index.range, table.keys)
+    return Target(table, index, partitions, index.hash, index.range, table.keys, names)
 
 
 def partition_prefix(seed: bytes, hashes: bytes) -> bytes:
@@ -56,6 +75,8 @@ def partition_prefix(seed: bytes, hashes: bytes) -> bytes:
 
 def encode_values(attributes: Sequence[KeyAttribute], values: Sequence[AttributeValue]) -> bytes:
     """The components of the leading `attributes` that there are values for."""
+    if len(values) == 1:
+        return encode_component(attributes[0].type, values[0])
     return b"".join(
         encode_component(attribute.type, value)
         for attribute, value in zip(attributes, values, strict=False)
