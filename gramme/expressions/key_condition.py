@@ -98,6 +98,8 @@ class KeyCondition:
             if operator != "=":
                 raise ValidationError(NOT_SUPPORTED)
             hash_values.append(operands[0])
+        if len(self._conditions) == len(hash_values):
+            return KeyRange(tuple(hash_values))
         return self._bind_range(values, tuple(hash_values), range_keys)
 
     def _bind_range(

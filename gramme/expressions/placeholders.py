@@ -47,7 +47,7 @@ class Bound(Generic[E]):
     `expression` is None if something is wrong with it whatever the values.
     """
 
-    __slots__ = ("_rules", "_values", "expression")
+    __slots__ = ("_values", "expression", "rules")
 
     def __init__(
         self, values: frozenset[str], found: Iterator[checks.Check], make: Callable[[], E]
@@ -62,14 +62,14 @@ class Bound(Generic[E]):
             if not isinstance(check, checks.Defined):
                 rules.append(check)
         self.expression = make() if is_sound else None
+        self.rules = tuple(rules)
         self._values = tuple(values)
-        self._rules = tuple(rules)
 
     def accepts(self, values: Values) -> bool:
         for name in self._values:
             if name not in values:
                 return False
-        for rule in self._rules:  # noqa: SIM110 -- a generator would cost a frame.
+        for rule in self.rules:  # noqa: SIM110 -- a generator would cost a frame.
             if rule(values) is not None:
                 return False
         return True
@@ -78,10 +78,10 @@ class Bound(Generic[E]):
 class Placeholders:
     """`names` is ExpressionAttributeNames, `values` ExpressionAttributeValues.
 
-    None is a parameter not given.
+    None is a parameter not given. After the last expression, `rules` are what all of them together ask of the values.
     """
 
-    __slots__ = ("_key_condition", "_names", "_used", "_values")
+    __slots__ = ("_key_condition", "_names", "_used", "_values", "rules")
 
     def __init__(self, names: Mapping[str, str] | None, values: Values | None) -> None:
         if names is not None:
@@ -92,6 +92,7 @@ class Placeholders:
         self._values: Values = values or {}
         self._used: list[Parsed[tree.Test] | Parsed[tree.Update] | Parsed[tree.Paths]] = []
         self._key_condition: KeyCondition | None = None
+        self.rules: tuple[checks.Rule, ...] = ()
 
     def condition(self, text: str, parameter: str = "ConditionExpression") -> Condition:
         parsed = parse_condition(text, parameter)
@@ -140,6 +141,7 @@ class Placeholders:
         if expression is None or not bound.accepts(self._values):
             raise self._complaint(parsed, check)
         self._used.append(parsed)
+        self.rules += bound.rules
         return expression
 
     def _complaint(self, parsed: Parsed[T], check: Check[T]) -> ValidationError:

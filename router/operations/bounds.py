@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from gramme.codec.key import encode_component, encode_prefix, successor
 from gramme.expressions.key_condition import KeyRange
 from gramme.router.operations.target import Target, encode_values, partition_prefix
 
 
-class Bounds(NamedTuple):
+class Bounds(msgspec.Struct, frozen=True, gc=False):
     """Rows with `lower <= key < upper`. All their keys begin with `partition`: the token and the hash."""
 
     partition: bytes

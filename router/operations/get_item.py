@@ -11,7 +11,7 @@ from gramme.expressions.projection import Projection
 from gramme.model.values import normalise_item
 from gramme.router.operations.consumed import consumed_by_table
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.expressions import check_scalar_keys
+from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
 from gramme.router.operations.keys import locate_key
 from gramme.router.operations.parameters import Parameters
 from gramme.router.validation.interpreter import validate
@@ -29,7 +29,7 @@ async def get_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     placed = context.catalog.place(caller, table_name, key)
     if placed is None:
         normalise_item(key)
-    projection = None if plain else _projection(body)
+    projection = None if plain else PROJECTIONS.read(body)
     entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
     if projection is not None:
         check_scalar_keys(entry.table, projection)
@@ -47,11 +47,9 @@ async def get_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     return b"{" + b",".join(members) + b"}"
 
 
-def _projection(body: dict[str, Any]) -> Projection | None:
+def _read_projection(placeholders: Placeholders, body: dict[str, Any]) -> Projection | None:
     text = body.get("ProjectionExpression")
-    if text is None:
-        return None
-    placeholders = Placeholders(body.get("ExpressionAttributeNames"), None)
-    projection = placeholders.projection(text)
-    placeholders.finish()
-    return projection
+    return None if text is None else placeholders.projection(text)
+
+
+PROJECTIONS = ExpressionReader(("ProjectionExpression",), _read_projection)

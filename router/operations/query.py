@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from gramme.capacity import read_units
 from gramme.commands import Page, Query
 from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
 from gramme.expressions.key_condition import KeyCondition
+from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.projection import Projection
-from gramme.model.item import Item, Values
+from gramme.model.item import Item
 from gramme.partitions import TOKEN_BYTES
 from gramme.router.operations.bounds import bounds_of
 from gramme.router.operations.consumed import consumed_by_index, consumed_by_table
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.expressions import check_scalar_keys, placeholders_of
+from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
 from gramme.router.operations.parameters import Parameters
 from gramme.router.operations.selection import check_filter, check_projected, check_select
 from gramme.router.operations.start_key import check_start_key, normalise_start_key, start_row
@@ -28,11 +31,10 @@ PARAMETERS = Parameters(
 )
 
 
-class Expressions(NamedTuple):
+class Expressions(msgspec.Struct, frozen=True, gc=False):
     key_condition: KeyCondition
     filter: Condition | None
     projection: Projection | None
-    values: Values
 
 
 async def query(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
@@ -40,7 +42,12 @@ async def query(context: Context, caller: Caller, body: dict[str, Any]) -> bytes
     PARAMETERS.check(body)
     check_select(body)
     start_key = normalise_start_key(body)
-    expressions = _expressions(body)
+    if body.get("KeyConditionExpression") is None:
+        raise ValidationError(
+            "Either the KeyConditions or KeyConditionExpression parameter "
+            "must be specified in the request."
+        )
+    expressions = EXPRESSIONS.read(body)
     target = find_target(context, caller, body)
     command = _command(context.catalog.seed, target, body, expressions, start_key)
     partition = target.partitions.find(command.lower[:TOKEN_BYTES])
@@ -48,23 +55,19 @@ async def query(context: Context, caller: Caller, body: dict[str, Any]) -> bytes
     return _answer(body, target, page)
 
 
-def _expressions(body: dict[str, Any]) -> Expressions:
-    text = body.get("KeyConditionExpression")
-    if text is None:
-        raise ValidationError(
-            "Either the KeyConditions or KeyConditionExpression parameter "
-            "must be specified in the request."
-        )
-    placeholders = placeholders_of(body)
-    key_condition = placeholders.key_condition(text)
+def _read_expressions(placeholders: Placeholders, body: dict[str, Any]) -> Expressions:
+    key_condition = placeholders.key_condition(body["KeyConditionExpression"])
     filter = projection = None
     if (text := body.get("FilterExpression")) is not None:
         filter = placeholders.condition(text, "FilterExpression")
     if (text := body.get("ProjectionExpression")) is not None:
         projection = placeholders.projection(text)
-    placeholders.finish()
-    values = body.get("ExpressionAttributeValues") or {}
-    return Expressions(key_condition, filter, projection, values)
+    return Expressions(key_condition, filter, projection)
+
+
+EXPRESSIONS = ExpressionReader(
+    ("KeyConditionExpression", "FilterExpression", "ProjectionExpression"), _read_expressions
+)
 
 
 def _command(
@@ -75,10 +78,11 @@ def _command(
     start_key: Item | None,
 ) -> Query:
     """Everything that needs the schema, in the order DynamoDB finds fault with it."""
-    key_condition, filter, projection, values = expressions
+    filter, projection = expressions.filter, expressions.projection
+    values = body.get("ExpressionAttributeValues") or {}
     if start_key is not None:
         check_start_key(target, start_key)
-    wanted = key_condition.bind(values, target.hashes, target.ranges)
+    wanted = expressions.key_condition.bind(values, target.hashes, target.ranges)
     bounds = bounds_of(seed, target, wanted)
     start = None
     if start_key is not None:

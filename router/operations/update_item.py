@@ -7,12 +7,13 @@ from typing import Any
 from gramme.commands import Update
 from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
+from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.update import UpdateExpression
 from gramme.model.table import Table
 from gramme.model.values import normalise_item
 from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.expressions import check_scalar_keys, placeholders_of
+from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
 from gramme.router.operations.keys import locate_key
 from gramme.router.operations.parameters import Parameters
 from gramme.router.validation.interpreter import validate
@@ -33,7 +34,7 @@ async def update_item(context: Context, caller: Caller, body: dict[str, Any]) ->
     placed = context.catalog.place(caller, table_name, key)
     if placed is None:
         normalise_item(key)
-    update, condition = (None, None) if plain else _expressions(body)
+    update, condition = (None, None) if plain else EXPRESSIONS.read(body)
     entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
     if update is not None:
         _check_keys_stay(entry.table, update)
@@ -51,18 +52,18 @@ async def update_item(context: Context, caller: Caller, body: dict[str, Any]) ->
     return answer_to_write(body, await context.nodes.write(partition, command))
 
 
-def _expressions(body: dict[str, Any]) -> tuple[UpdateExpression | None, Condition | None]:
-    update_text = body.get("UpdateExpression")
-    condition_text = body.get("ConditionExpression")
-    if update_text is None and condition_text is None:
-        return None, None
-    placeholders = placeholders_of(body)
-    update = None if update_text is None else placeholders.update(update_text)
-    condition = None
-    if condition_text is not None:
-        condition = placeholders.condition(condition_text, "ConditionExpression")
-    placeholders.finish()
+def _read_expressions(
+    placeholders: Placeholders, body: dict[str, Any]
+) -> tuple[UpdateExpression | None, Condition | None]:
+    update = condition = None
+    if (text := body.get("UpdateExpression")) is not None:
+        update = placeholders.update(text)
+    if (text := body.get("ConditionExpression")) is not None:
+        condition = placeholders.condition(text, "ConditionExpression")
     return update, condition
+
+
+EXPRESSIONS = ExpressionReader(("UpdateExpression", "ConditionExpression"), _read_expressions)
 
 
 def _check_keys_stay(table: Table, update: UpdateExpression) -> None:
