@@ -90,6 +90,7 @@ def usual_placer(seed: bytes, table: Table, partitions: PartitionMap) -> Placer:
     attributes = 1 if range_key is None else 2
     fresh_hash = token_hash(seed).copy
     find = partitions.find
+    sole = partitions.partitions[0] if len(partitions.partitions) == 1 else None
 
     def place(item: dict[str, Any], is_key: bool) -> Place | None:
         if is_key and len(item) != attributes:
@@ -105,13 +106,13 @@ def usual_placer(seed: bytes, table: Table, partitions: PartitionMap) -> Placer:
         hashed.update(component)
         token = hashed.digest()
         if range_name is None:
-            return token + component, find(token)
+            return token + component, sole or find(token)
         value = item.get(range_name)
         if type(value) is not dict or len(value) != 1:
             return None
         text = value.get("S")
         if type(text) is not str or not 0 < len(text) <= SHORT or "\0" in text:
             return None
-        return token + component + text.encode() + b"\0\0", find(token)
+        return token + component + text.encode() + b"\0\0", sole or find(token)
 
     return place

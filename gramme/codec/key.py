@@ -27,7 +27,8 @@ _PLUS_ONE = bytes((i + 1) % 256 for i in range(256))
 def encode_component(type: KeyType, value: AttributeValue) -> bytes:
     """Encode a key attribute's value, already checked and with its number normalised."""
     if type == "S":
-        return encode_bytes(value["S"].encode()) + b"\0\0"
+        raw: bytes = value["S"].encode()
+        return raw.replace(b"\0", b"\0\xff") + b"\0\0"
     if type == "N":
         return encode_number(value["N"])
     return encode_bytes(b64decode(value["B"])) + b"\0\0"
@@ -35,7 +36,7 @@ def encode_component(type: KeyType, value: AttributeValue) -> bytes:
 
 def encode_bytes(raw: bytes) -> bytes:
     """The escaped bytes without their end: what every value that begins with `raw` begins with."""
-    return raw.replace(b"\0", b"\0\xff") if b"\0" in raw else raw
+    return raw.replace(b"\0", b"\0\xff")
 
 
 def encode_prefix(type: KeyType, value: AttributeValue) -> bytes:

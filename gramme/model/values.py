@@ -49,7 +49,11 @@ def normalise_item(item: Item) -> int:
     """Check every value of `item`, put it in normal form in place, and return the item's size in bytes."""
     size = 0
     for name, value in item.items():
-        size += normalise_value(value)
+        # Most attributes are strings, and need no call: see `normalise_value`.
+        if type(value) is dict and type(text := value.get("S")) is str and len(value) == 1:
+            size += len(text) if text.isascii() else len(text.encode())
+        else:
+            size += normalise_value(value)
         length = len(name) if name.isascii() else len(name.encode())
         if length > NAME_SIZE_MAX:
             raise ValidationError(_LONG_NAME)
