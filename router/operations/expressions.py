@@ -53,21 +53,26 @@ class ExpressionReader(Generic[E]):
 
     The usual request has the texts and names of an earlier one and differs in its values. It costs a look-up, and the
     checks of its values; everything else, whatever is wrong included, is read by `read`. `parameters` are the request's
-    members that `read` looks at.
+    members that `read` looks at; without `has_values` the operation has no ExpressionAttributeValues, and ignores them.
     """
 
-    __slots__ = ("_known", "_parameters", "_read")
+    __slots__ = ("_has_values", "_known", "_parameters", "_read")
 
     def __init__(
-        self, parameters: tuple[str, ...], read: Callable[[Placeholders, dict[str, Any]], E]
+        self,
+        parameters: tuple[str, ...],
+        read: Callable[[Placeholders, dict[str, Any]], E],
+        *,
+        has_values: bool = True,
     ) -> None:
         self._parameters = parameters
         self._read = read
+        self._has_values = has_values
         self._known: dict[tuple[object, ...], Known[E]] = {}
 
     def read(self, body: dict[str, Any]) -> E:
         names = body.get("ExpressionAttributeNames")
-        values = body.get("ExpressionAttributeValues")
+        values = body.get("ExpressionAttributeValues") if self._has_values else None
         texts = tuple(map(body.get, self._parameters))
         key = texts if names is None else (texts, *names.items())
         known = self._known.get(key)

@@ -52,4 +52,4 @@ def _read_projection(placeholders: Placeholders, body: dict[str, Any]) -> Projec
     return None if text is None else placeholders.projection(text)
 
 
-PROJECTIONS = ExpressionReader(("ProjectionExpression",), _read_projection)
+PROJECTIONS = ExpressionReader(("ProjectionExpression",), _read_projection, has_values=False)

@@ -29,6 +29,15 @@ def test_missing_item_is_an_empty_answer(router: Router) -> None:
     assert router.ask_raw("GetItem", {"TableName": "music", "Key": KEY}) == b"{}"
 
 
+@pytest.mark.parametrize("values", [{}, {":a": {"S": "b"}}, [1]], ids=str)
+def test_get_has_no_values_and_ignores_them(router: Router, values: object) -> None:
+    get = {"TableName": "music", "Key": KEY, "ProjectionExpression": "title"}
+
+    answer = router.ask("GetItem", get | {"ExpressionAttributeValues": values})
+
+    assert answer == router.ask("GetItem", get)
+
+
 def test_stored_bytes_are_sent_as_they_are(router: Router) -> None:
     router.ask("PutItem", {"TableName": "music", "Item": SONG})
     put = router.nodes.write_seen
