@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
+from zlib import crc32
 
 from gramme.codec.item import body_of, encode_stored, size_of
 from gramme.model.change import Change
@@ -33,7 +33,7 @@ def change_row(
 
 
 def row_checksum(row_key: bytes, stored: bytes) -> int:
-    return zlib.crc32(stored, zlib.crc32(row_key))
+    return crc32(stored, crc32(row_key))
 
 
 def next_state(
@@ -41,12 +41,14 @@ def next_state(
 ) -> ReplicaState:
     """The replica's sums after `row` has replaced `old`."""
     checksum, count, total = state.checksum, state.item_count, state.item_bytes
+    key_checksum = crc32(row.key)
     if old is not None:
-        checksum -= row_checksum(row.key, old)
+        checksum -= crc32(old, key_checksum)
         count -= 1
         total -= size_of(old)
-    if row.value is not None:
-        checksum += row_checksum(row.key, row.value)
+    new = row.value
+    if new is not None:
+        checksum += crc32(new, key_checksum)
         count += 1
-        total += size_of(row.value)
+        total += size_of(new)
     return ReplicaState(state.term, index, state.epoch, checksum & _SUM, count, total, clock)

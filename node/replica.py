@@ -117,7 +117,7 @@ class Replica:
         self._engine = engine
         self._commits = commits
         self._clock = clock
-        table = settings.table
+        self._table = table = settings.table
         index = None if settings.index is None else table.index(settings.index)
         self.table_id = table.id if index is None else index.id
         self._prefix = table_prefix(self.table_id)
@@ -173,7 +173,7 @@ class Replica:
             self._engine.get(Family.ITEM, self._prefix + key) if pending is None else pending.stored
         )
         try:
-            outcome = evaluate(self.settings.table, current, write, watched=self.watched)
+            outcome = evaluate(self._table, current, write, watched=self.watched)
         except GrammeError:
             if pending is not None:
                 await pending.round.flushed
@@ -194,7 +194,7 @@ class Replica:
             operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
         state = next_state(self.state, version.apply_index, stamp.clock, old, row)
         round = self.propose(operations, state, (key,))
-        self.remember(key, Pending(row.value, version, round))
+        self._overlay[key] = Pending(row.value, version, round)
         return round
 
     # What the tailers' half of the replica builds on, in `node/tail/`

@@ -28,7 +28,10 @@ _VERSION_AT = 6
 
 
 def encode_stored(body: bytes, size: int, version: Version, stamp: Stamp, expiry: int = 0) -> bytes:
-    return _HEADER.pack(FORMAT, 0, size, *version, *stamp, expiry) + body
+    header = _HEADER.pack(
+        FORMAT, 0, size, version.apply_index, version.ordinal, stamp.clock, stamp.region, expiry
+    )
+    return header + body
 
 
 def body_of(stored: bytes) -> bytes:

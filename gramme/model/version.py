@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 
-class Version(NamedTuple):
+class Version(msgspec.Struct, frozen=True, order=True, array_like=True, gc=False):
     """(apply index, ordinal within the entry): local to the partition's history, only grows."""
 
     apply_index: int
     ordinal: int
 
 
-class Stamp(NamedTuple):
+class Stamp(msgspec.Struct, frozen=True, order=True, array_like=True, gc=False):
     """Hybrid logical clock and region number. The clock is milliseconds << 16 | counter."""
 
     clock: int

@@ -109,7 +109,7 @@ def group_range(group: int) -> tuple[bytes, bytes]:
 
 
 def change_key(log_id: int, version: Version) -> bytes:
-    return _U64.pack(log_id) + _POSITION.pack(*version)
+    return _U64.pack(log_id) + encode_position(version)
 
 
 def log_range(log_id: int) -> tuple[bytes, bytes]:
@@ -117,7 +117,7 @@ def log_range(log_id: int) -> tuple[bytes, bytes]:
 
 
 def encode_position(version: Version) -> bytes:
-    return _POSITION.pack(*version)
+    return _POSITION.pack(version.apply_index, version.ordinal)
 
 
 def decode_position(raw: bytes) -> Version:
@@ -153,7 +153,7 @@ def decode_settings(raw: bytes) -> ReplicaSettings:
 
 
 def encode_tombstone(source: int, version: Version) -> bytes:
-    return _U64.pack(source) + _POSITION.pack(*version)
+    return _U64.pack(source) + encode_position(version)
 
 
 def decode_tombstone(raw: bytes) -> tuple[int, Version]:
