@@ -170,6 +170,8 @@ def _database_options() -> rocksdict.Options:
     options.set_max_total_wal_size(WAL_BYTES_MAX)
     options.set_db_write_buffer_size(WRITE_BUFFER_BYTES_MAX)
     options.set_max_background_jobs(2)
+    # There is one writer, so its inserts need not be safe beside others.
+    options.set_allow_concurrent_memtable_write(False)
     options.set_keep_log_file_num(4)
     options.set_max_log_file_size(8 << 20)
     options.set_stats_dump_period_sec(0)
