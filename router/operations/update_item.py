@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from gramme.commands import Update
 from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
+from gramme.expressions.parser import CACHE_SIZE
 from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.update import UpdateExpression
 from gramme.model.table import Table
 from gramme.model.values import normalise_item
+from gramme.router.catalog import CatalogEntry
 from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
@@ -37,8 +40,7 @@ async def update_item(context: Context, caller: Caller, body: dict[str, Any]) ->
     update, condition = (None, None) if plain else EXPRESSIONS.read(body)
     entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
     if update is not None:
-        _check_keys_stay(entry.table, update)
-        check_scalar_keys(entry.table, update)
+        _check_update(entry, update)
 
     command = Update(
         row,
@@ -64,6 +66,13 @@ def _read_expressions(
 
 
 EXPRESSIONS = ExpressionReader(("UpdateExpression", "ConditionExpression"), _read_expressions)
+
+
+# Only the table and the text decide, so what was found good once is good for all requests like it.
+@lru_cache(CACHE_SIZE)
+def _check_update(entry: CatalogEntry, update: UpdateExpression) -> None:
+    _check_keys_stay(entry.table, update)
+    check_scalar_keys(entry.table, update)
 
 
 def _check_keys_stay(table: Table, update: UpdateExpression) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gramme.codec.key import encode_component
 from gramme.commands import Delete, Put, Update
-from gramme.errors import ResourceNotFound, ValidationError
+from gramme.errors import GrammeError, ResourceNotFound, Serialization, ValidationError
 from gramme.partitions import token_bytes
 from tests.unit.router.operations.router import Body, Router
 
@@ -27,6 +27,27 @@ def test_item_that_was_put_is_got(router: Router) -> None:
 
 def test_missing_item_is_an_empty_answer(router: Router) -> None:
     assert router.ask_raw("GetItem", {"TableName": "music", "Key": KEY}) == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "kind"),
+    [
+        (["simple"], {"id": {"S": "a"}}, Serialization),
+        ("simple", [], Serialization),
+        ("simple", {"id": {"S": 1}}, Serialization),
+        ("simple", {"id": {"S": ""}}, ValidationError),
+        ("missing", {"id": {"S": 1}}, Serialization),
+        ("missing", {"id": {}}, ValidationError),
+        ("missing", {"id": {"S": "a"}}, ResourceNotFound),
+        ("no name", {"id": {"S": "a"}}, ValidationError),
+        (None, {"id": {"S": "a"}}, ValidationError),
+    ],
+    ids=str,
+)
+def test_get_finds_fault_with_the_key_before_it_looks_for_the_table(
+    router: Router, table: object, key: object, kind: type[GrammeError]
+) -> None:
+    router.refusal("GetItem", {"TableName": table, "Key": key}, kind)
 
 
 @pytest.mark.parametrize("values", [{}, {":a": {"S": "b"}}, [1]], ids=str)
