@@ -21,6 +21,7 @@ from typing import cast
 from gramme.router.http.exchange import Exchange
 from gramme.router.http.limits import Limits, Usage
 from gramme.router.http.names import HeaderNames
+from gramme.router.http.outbox import Outbox
 from gramme.router.http.reader import BODY, ENDED, IDLE, Refused, RequestReader
 from gramme.router.http.reply import CONTINUE
 
@@ -32,7 +33,7 @@ _NO_NAMES = HeaderNames(())
 class Roster:
     """The open connections of one server."""
 
-    __slots__ = ("connections", "emptied", "is_open")
+    __slots__ = ("connections", "emptied", "is_open", "outbox")
 
     def __init__(self) -> None:
         self.connections: set[Connection] = set()
@@ -40,6 +41,7 @@ class Roster:
         self.is_open = True
         # Set when the last connection leaves.
         self.emptied = asyncio.Event()
+        self.outbox = Outbox()
 
     def leave(self, connection: Connection) -> None:
         self.connections.discard(connection)
@@ -62,6 +64,7 @@ class Connection(asyncio.Protocol):
         "_roster",
         "_seen",
         "_seen_at",
+        "_send",
         "_serving",
         "_stalled",
         "_transport",
@@ -75,6 +78,7 @@ class Connection(asyncio.Protocol):
         self._limits = limits
         self._usage = usage
         self._roster = roster
+        self._send = roster.outbox.send
         self._parsed: deque[Exchange] = deque()
         self._unanswered: deque[Exchange] = deque()
         self._reader = RequestReader(self, limits, usage, self._parsed)
@@ -166,7 +170,7 @@ class Connection(asyncio.Protocol):
                 return
             unanswered.popleft()
             self._usage.body_bytes -= len(exchange.body)
-            self._transport.write(exchange.answer)
+            self._send(self._transport, exchange.answer)
             if exchange.is_last:
                 self._end()
                 return
@@ -191,7 +195,7 @@ class Connection(asyncio.Protocol):
         if reader.continue_due and not self._parsed and not self._unanswered:
             reader.continue_due = False
             if reader.phase == BODY:
-                self._transport.write(CONTINUE)
+                self._send(self._transport, CONTINUE)
         self._stalled = block or reader.continue_due
 
     # Ending.
@@ -210,6 +214,7 @@ class Connection(asyncio.Protocol):
 
     def _finish_after_last(self) -> bool:
         """Take no more requests; close after the last answer. False if there is none to wait for."""
+        self._roster.outbox.flush()
         waiting = self._parsed or self._unanswered
         if waiting and self._reader.phase != ENDED:
             waiting[-1].make_last()
@@ -226,7 +231,8 @@ class Connection(asyncio.Protocol):
         self._serve()
 
     def _end(self) -> None:
-        """The last answer has been written."""
+        """The last answer has been sent."""
+        self._roster.outbox.flush()
         self._ended = True
         if self._eof or not (self._refused or self._drained_bytes):
             self._close()
@@ -240,6 +246,7 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def _close(self) -> None:
+        self._roster.outbox.flush()
         self._closing = True
         self._transport.close()
 
