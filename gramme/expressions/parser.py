@@ -34,8 +34,8 @@ CALL_DEPTH_MAX = 230
 # Parentheses around parentheses are refused anyway: this bounds only how long we look at them.
 VALUE_DEPTH_MAX = 60
 
-# Texts kept. An application has tens of expressions; some generate theirs, hence the room.
-CACHE_SIZE = 1024
+# Texts kept. An application has tens of expressions. Hostile ones can make each cost a hundred kilobytes.
+CACHE_SIZE = 256
 
 CONDITION_FUNCTIONS = {
     "attribute_exists": 1,

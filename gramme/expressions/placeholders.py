@@ -1,16 +1,14 @@
 """A request's names and values, and the expressions it uses them in.
 
-One `Placeholders` is made per request. A text is parsed once and, for each set of real names,
-compiled once; both are remembered, so that the usual request pays for a few look-ups. Then only
-what depends on its values is left to check. When any check fails the whole expression is checked
-again, slowly, to complain as DynamoDB would.
+One `Placeholders` is made per request whose expressions are not remembered by whoever calls. A text is parsed once,
+compiled with the request's real names, and what depends on its values is left to check. When any check fails the
+whole expression is checked again, slowly, to complain as DynamoDB would.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Generic, TypeVar
 
 from gramme.errors import ValidationError
@@ -18,7 +16,6 @@ from gramme.expressions import checks, tree
 from gramme.expressions.condition import Condition
 from gramme.expressions.key_condition import KeyCondition
 from gramme.expressions.parser import (
-    CACHE_SIZE,
     Parsed,
     parse_condition,
     parse_projection,
@@ -30,11 +27,6 @@ from gramme.model.item import Values
 
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
-
-# Placeholders seen to be well formed: most requests use the same few. Past this many, forgotten.
-_WELL_FORMED_MAX = 10_000
-_well_formed_names: set[str] = set()
-_well_formed_values: set[str] = set()
 
 T = TypeVar("T", tree.Test, tree.Update, tree.Paths)
 E = TypeVar("E")
@@ -163,14 +155,12 @@ class Placeholders:
             )
 
 
-@lru_cache(CACHE_SIZE)
 def bind_condition(parsed: Parsed[tree.Test], key: tuple[str | None, ...]) -> Bound[Condition]:
     names = dict(zip(parsed.names, key, strict=True))
     found = checks.condition_checks(parsed, names)
     return Bound(parsed.values, found, lambda: Condition(tree.rename_test(parsed.tree, names)))
 
 
-@lru_cache(CACHE_SIZE)
 def bind_key_condition(
     parsed: Parsed[tree.Test], key: tuple[str | None, ...]
 ) -> Bound[KeyCondition]:
@@ -179,7 +169,6 @@ def bind_key_condition(
     return Bound(parsed.values, found, lambda: KeyCondition(tree.rename_test(parsed.tree, names)))
 
 
-@lru_cache(CACHE_SIZE)
 def bind_update(
     parsed: Parsed[tree.Update], key: tuple[str | None, ...]
 ) -> Bound[UpdateExpression]:
@@ -190,7 +179,6 @@ def bind_update(
     )
 
 
-@lru_cache(CACHE_SIZE)
 def bind_projection(parsed: Parsed[tree.Paths], key: tuple[str | None, ...]) -> Bound[Projection]:
     names = dict(zip(parsed.names, key, strict=True))
     found = checks.projection_checks(parsed, names)
@@ -201,8 +189,7 @@ def _check_names(names: Mapping[str, str]) -> None:
     if not names:
         raise ValidationError("ExpressionAttributeNames must not be empty")
     for key, name in names.items():
-        if key not in _well_formed_names:
-            _check_placeholder("Names", key, _NAME, _well_formed_names)
+        _check_placeholder("Names", key, _NAME)
         if not name:
             raise ValidationError(
                 "ExpressionAttributeNames contains invalid value: Empty attribute name for key "
@@ -214,18 +201,14 @@ def _check_values(values: Values) -> None:
     if not values:
         raise ValidationError("ExpressionAttributeValues must not be empty")
     for key in values:
-        if key not in _well_formed_values:
-            _check_placeholder("Values", key, _VALUE, _well_formed_values)
+        _check_placeholder("Values", key, _VALUE)
 
 
-def _check_placeholder(kind: str, key: str, pattern: re.Pattern[str], known: set[str]) -> None:
+def _check_placeholder(kind: str, key: str, pattern: re.Pattern[str]) -> None:
     if not pattern.fullmatch(key):
         raise ValidationError(
             f'ExpressionAttribute{kind} contains invalid key: Syntax error; key: "{key}"'
         )
-    if len(known) >= _WELL_FORMED_MAX:
-        known.clear()
-    known.add(key)
 
 
 def _check_unused(kind: str, given: Mapping[str, object], used: list[str]) -> None:

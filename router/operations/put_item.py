@@ -9,7 +9,7 @@ from gramme.codec.json import encode_item
 from gramme.commands import Put
 from gramme.errors import ValidationError
 from gramme.model.keys import check_index_keys, check_item_keys
-from gramme.model.values import normalise_item
+from gramme.model.values import TOO_LARGE, normalise_item
 from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import parse_condition
@@ -19,7 +19,6 @@ from gramme.router.operations.tables import find_table
 from gramme.router.validation.interpreter import validate
 
 PARAMETERS = Parameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
-TOO_LARGE = "Item size has exceeded the maximum allowed size"
 
 
 async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:

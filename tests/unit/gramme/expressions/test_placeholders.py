@@ -76,19 +76,6 @@ def test_placeholders_without_any_expression_are_refused() -> None:
     )
 
 
-def test_an_expression_is_made_once_for_the_same_names() -> None:
-    text = "#once = :v"
-
-    one = Placeholders({"#once": "a"}, {":v": n(1)}).condition(text)
-    same = Placeholders({"#once": "a", "#other": "z"}, {":v": n(2)}).condition(text)
-    other = Placeholders({"#once": "b"}, {":v": n(1)}).condition(text)
-
-    assert same is one
-    assert other is not one
-    assert one.attributes == {"a"}
-    assert other.attributes == {"b"}
-
-
 def test_values_are_checked_each_time_an_expression_is_used() -> None:
     text = "each_time < :v"
     Placeholders(None, {":v": n(1)}).condition(text)

@@ -180,3 +180,11 @@ def test_a_name_may_not_be_longer_than_64_kb() -> None:
 
     with pytest.raises(ValidationError, match="Attribute name is too large"):
         normalise_item({"é" * 32768: {"S": ""}})
+
+
+def test_of_a_list_larger_than_any_item_the_rest_is_not_looked_at() -> None:
+    members: list[object] = [{"N": "1"}] * 300_000
+    members.append("not even a value")
+
+    with pytest.raises(ValidationError, match="Item size has exceeded the maximum allowed size"):
+        normalise_item({"id": {"L": members}})
