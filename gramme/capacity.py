@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Final
 
+from gramme.errors import ValidationError
 from gramme.model.binary import binary_size
 from gramme.model.item import AttributeValue, Item
 from gramme.model.numbers import number_size
+from gramme.model.values import DEPTH_MAX, TOO_DEEP
 
 ITEM_SIZE_MAX: Final = 409600
 READ_UNIT_SIZE: Final = 4096
@@ -27,26 +30,33 @@ def write_units(size: int) -> float:
     return float(-(-size // WRITE_UNIT_SIZE) or 1)
 
 
-def item_size(item: Item) -> int:
-    """The size of an item already in normal form: what `normalise_item` said when it came in."""
+def item_size(item: Item, depth: int = 1) -> int:
+    """The size of an item already in normal form: what `normalise_item` said when it came in.
+
+    An update can make an item of good parts nest too deep. Raises ValidationError then, as for one that comes in so.
+    """
     size = 0
     for name, value in item.items():
         size += len(name) if name.isascii() else len(name.encode())
-        size += attribute_size(value)
+        size += attribute_size(value, depth)
     return size
 
 
-def attribute_size(value: AttributeValue) -> int:
-    """The size of one value, without its name."""
+def attribute_size(value: AttributeValue, depth: int = 1) -> int:
+    """The size of one value, `depth` levels down, without its name."""
     for tag, payload in value.items():
         if tag == "S":
             return len(payload) if payload.isascii() else len(payload.encode())
         if tag == "N":
             return number_size(payload)
         if tag == "M":
-            return CONTAINER_SIZE + MEMBER_SIZE * len(payload) + item_size(payload)
+            _check_depth(payload, depth)
+            return CONTAINER_SIZE + MEMBER_SIZE * len(payload) + item_size(payload, depth + 1)
         if tag == "L":
-            return CONTAINER_SIZE + sum(MEMBER_SIZE + attribute_size(member) for member in payload)
+            _check_depth(payload, depth)
+            return CONTAINER_SIZE + sum(
+                MEMBER_SIZE + attribute_size(member, depth + 1) for member in payload
+            )
         if tag == "B":
             return binary_size(payload)
         if tag == "SS":
@@ -57,3 +67,8 @@ def attribute_size(value: AttributeValue) -> int:
             return sum(map(binary_size, payload))
     # BOOL and NULL.
     return 1
+
+
+def _check_depth(members: Sized, depth: int) -> None:
+    if members and depth >= DEPTH_MAX:
+        raise ValidationError(TOO_DEEP)

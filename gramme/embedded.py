@@ -22,7 +22,7 @@ import uvloop
 
 from gramme.clock import Clock, SystemClock, VirtualClock
 from gramme.node.engine.api import Engine
-from gramme.node.engine.directory import DataDirectory, DirectoryRefused
+from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory, DirectoryRefused
 from gramme.node.engine.failpoints import FailingEngine, parse_failpoints
 from gramme.node.engine.keyspace import TableRecord
 from gramme.node.engine.rocks import DataLost, RocksEngine
@@ -233,6 +233,7 @@ def _data_path(settings: Settings) -> Iterator[Path]:
     parent = shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
     _sweep(parent)
     path = Path(tempfile.mkdtemp(prefix=_IN_MEMORY_PREFIX, dir=parent))
+    (path / IN_MEMORY_MARK).touch()
     try:
         yield path
     finally:
@@ -240,8 +241,8 @@ def _data_path(settings: Settings) -> Iterator[Path]:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what in-memory servers that were killed have left behind: directories of ours without an owner."""
-    for path in parent.glob(_IN_MEMORY_PREFIX + "*/identity"):
+    """Remove what in-memory servers that were killed have left behind: marked directories without an owner."""
+    for path in parent.glob(f"{_IN_MEMORY_PREFIX}*/{IN_MEMORY_MARK}"):
         try:
             DataDirectory.open(path.parent).close()
         except DirectoryRefused:

@@ -32,10 +32,6 @@ def change_row(
     return Row(Family.CHANGE, change_key(log_id, version), encode_change(change))
 
 
-def row_checksum(row_key: bytes, stored: bytes) -> int:
-    return crc32(stored, crc32(row_key))
-
-
 def next_state(
     state: ReplicaState, index: int, clock: int, old: bytes | None, row: Row
 ) -> ReplicaState:

@@ -91,8 +91,8 @@ class Meta:
             raise ResourceNotFound(f"Requested resource not found: Table: {command.name} not found")
         return record
 
-    async def delete(self, record: TableRecord) -> None:
-        """Remove a table with all its rows. Its replicas must take no more writes from now on."""
+    def delete(self, record: TableRecord) -> Round:
+        """Propose to remove a table with all its rows. Its replicas must take no more writes from now on."""
         operations: list[Operation] = [Row(Family.SYS, table_key(*_name(record.table)), None)]
         for table_id in (record.table.id, *(index.id for index in record.table.indexes)):
             lower, upper = token_bound(table_id, 0), token_bound(table_id, TOKEN_SPACE)
@@ -101,8 +101,8 @@ class Meta:
         for settings in settings_of(record):
             operations.append(RangeDelete(Family.CHANGE, *log_range(settings.log_id)))
             operations.append(RangeDelete(Family.RAFT, *group_range(settings.group)))
-        await self._propose(operations).flushed
         del self._records[_name(record.table)]
+        return self._propose(operations)
 
     def _place(self, command: CreateTable) -> TableRecord:
         """Give the table, its indexes and their partitions their ids."""

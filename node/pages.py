@@ -8,13 +8,15 @@ stopping between slices changes nothing in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from gramme.codec.item import HEADER_BYTES
+from gramme.codec.item import HEADER_BYTES, size_of
 from gramme.codec.json import decode_item, encode_item
 from gramme.commands import Page, Query
 
 PAGE_BYTES_MAX = 1 << 20
+# A number such as 1E125 counts as 2 bytes and is written with 126, so a page is also bound by what it really holds.
+PAGE_STORED_BYTES_MAX = 4 << 20
 # About a millisecond of work: rows that are only copied are cheap, rows that are decoded are not.
 SLICE_BYTES_COPIED = 256 << 10
 SLICE_BYTES_DECODED = 64 << 10
@@ -23,55 +25,48 @@ SLICE_ROWS = 512
 
 async def read_page(rows: Iterator[tuple[bytes, bytes]], query: Query) -> Page:
     """Read `rows`, which begin after the query's start key, into a page."""
-    if query.filter is None and query.projection is None:
-        return await _copy(rows, query)
-    return await _select(rows, query)
-
-
-async def _copy(rows: Iterator[tuple[bytes, bytes]], query: Query) -> Page:
+    select = _selector(query)
+    slice_bytes = SLICE_BYTES_COPIED if select is None else SLICE_BYTES_DECODED
     limit = query.limit or -1
     items: list[bytes] = []
-    size = scanned = 0
-    slice_end = SLICE_BYTES_COPIED
-    more = False
-    for _, stored in rows:
-        items.append(stored[HEADER_BYTES:])
-        scanned += 1
-        size += int.from_bytes(stored[2:6])
-        if scanned == limit or size >= PAGE_BYTES_MAX:
-            more = True
-            break
-        if size > slice_end or not scanned % SLICE_ROWS:
-            slice_end = size + SLICE_BYTES_COPIED
-            await asyncio.sleep(0)
-    last_key = _last_key(items[-1], query.key_names) if more else None
-    return Page([] if query.count_only else items, scanned, scanned, size, last_key)
-
-
-async def _select(rows: Iterator[tuple[bytes, bytes]], query: Query) -> Page:
-    limit = query.limit or -1
-    condition, projection, values = query.filter, query.projection, query.values
-    items: list[bytes] = []
-    count = size = scanned = 0
-    slice_end = SLICE_BYTES_DECODED
+    size = scanned = stored_bytes = 0
+    slice_end = slice_bytes
     body = b""
     more = False
     for _, stored in rows:
         body = stored[HEADER_BYTES:]
         scanned += 1
-        size += int.from_bytes(stored[2:6])
-        item = decode_item(body)
-        if condition is None or condition.test(item, values):
-            count += 1
-            if not query.count_only:
-                items.append(body if projection is None else encode_item(projection.project(item)))
-        if scanned == limit or size >= PAGE_BYTES_MAX:
+        size += size_of(stored)
+        stored_bytes += len(stored)
+        shown = body if select is None else select(body)
+        if shown is not None:
+            items.append(shown)
+        if scanned == limit or size >= PAGE_BYTES_MAX or stored_bytes >= PAGE_STORED_BYTES_MAX:
             more = True
             break
-        if size > slice_end or not scanned % SLICE_ROWS:
-            slice_end = size + SLICE_BYTES_DECODED
+        if stored_bytes > slice_end or not scanned % SLICE_ROWS:
+            slice_end = stored_bytes + slice_bytes
             await asyncio.sleep(0)
-    return Page(items, count, scanned, size, _last_key(body, query.key_names) if more else None)
+    count = len(items)
+    last_key = _last_key(body, query.key_names) if more else None
+    return Page([] if query.count_only else items, count, scanned, size, last_key)
+
+
+def _selector(query: Query) -> Callable[[bytes], bytes | None] | None:
+    """What to show of an item, None where the filter leaves it out; or None if all is shown of all."""
+    condition, projection, values = query.filter, query.projection, query.values
+    if condition is None and projection is None:
+        return None
+
+    def select(body: bytes) -> bytes | None:
+        item = decode_item(body)
+        if condition is not None and not condition.test(item, values):
+            return None
+        if projection is None or query.count_only:
+            return body
+        return encode_item(projection.project(item))
+
+    return select
 
 
 def _last_key(body: bytes, key_names: tuple[str, ...]) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from gramme.clock import Clock
 from gramme.commands import (
@@ -34,7 +35,7 @@ from gramme.node.engine.keyspace import (
     state_key,
 )
 from gramme.node.meta import Meta, settings_of
-from gramme.node.replica import Replica
+from gramme.node.replica import Replica, Round
 from gramme.node.tail.indexes import IndexReader, IndexWrite
 from gramme.node.tail.tailer import Cursors, Tailer
 from gramme.node.tail.target import IndexTarget
@@ -79,7 +80,10 @@ class Node:
         self._meta = Meta(engine, self._commits)
         self._groups: dict[int, _Group] = {}
         self._replicas: dict[int, Replica] = {}
+        # Groups of tables being deleted, and the round after which they are gone.
+        self._leaving: dict[int, Round] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._stopping = False
         # Told of every table there is, and of what changes.
         self.on_table: Callable[[TableRecord], None] = lambda record: None
         self.on_drop: Callable[[Table], None] = lambda table: None
@@ -96,6 +100,7 @@ class Node:
     def stop(self) -> None:
         """Finish what has been proposed, then let `run` return."""
         # Tailers first: what they propose after the commit loop has ended, nobody would flush.
+        self._stopping = True
         for group in self._groups.values():
             group.stop_tailers()
         self._commits.stop()
@@ -103,38 +108,50 @@ class Node:
     # The seam
 
     async def get(self, partition: Partition, get: Get) -> Found:
-        return await self._replica(partition).get(get)
+        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        return await replica.get(get)
 
     async def write(self, partition: Partition, write: Write) -> Written:
-        return await self._replica(partition).write(write)
+        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        return await replica.write(write)
 
     async def query(self, partition: Partition, query: Query) -> Page:
-        return await self._replica(partition).query(query)
+        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        return await replica.query(query)
 
     async def administer(self, command: Administration) -> Table:
         async with self._meta.lock:
             if isinstance(command, CreateTable):
                 record = await self._meta.create(command)
-                self._open(record)
+                # A server that is stopping opens it the next time it starts.
+                if not self._stopping:
+                    self._open(record)
             else:
                 record = await self._delete(command)
             return record.table
 
     # Groups
 
-    def _replica(self, partition: Partition) -> Replica:
-        replica = self._replicas.get(partition.group)
-        if replica is None:
-            raise ResourceNotFound
-        return replica
+    async def _gone(self, partition: Partition) -> NoReturn:
+        """Say that a table is gone, but not before that is durable."""
+        leaving = self._leaving.get(partition.group)
+        if leaving is not None:
+            await leaving.flushed
+        raise ResourceNotFound
 
     async def _delete(self, command: DeleteTable) -> TableRecord:
         record = self._meta.find(command)
+        groups = [settings.group for settings in settings_of(record)]
+        # In one step, so that no write can be proposed after the delete.
+        round = self._meta.delete(record)
+        for group in groups:
+            self._groups.pop(group).stop_tailers()
+            del self._replicas[group]
+            self._leaving[group] = round
+        await round.flushed
         self.on_drop(record.table)
-        for settings in settings_of(record):
-            self._groups.pop(settings.group).stop_tailers()
-            del self._replicas[settings.group]
-        await self._meta.delete(record)
+        for group in groups:
+            del self._leaving[group]
         return record
 
     def _open(self, record: TableRecord) -> None:
@@ -173,9 +190,12 @@ class Node:
             group.tailers.append(self._tasks.create_task(tailer.run()))
 
     async def _send(self, group: int, write: IndexWrite) -> None:
-        target = self._groups[group].target
-        assert target is not None, f"group {group} keeps no index"
-        await target.apply(write)
+        kept = self._groups.get(group)
+        if kept is None:
+            # The table was deleted since, and whoever sends will be stopped.
+            return
+        assert kept.target is not None, f"group {group} keeps no index"
+        await kept.target.apply(write)
 
 
 def _backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:

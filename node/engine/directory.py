@@ -23,8 +23,10 @@ from gramme.node.engine.keyspace import DISK_FORMAT
 _IDENTITY = "identity"
 _SCRATCH = "identity.new"
 _LOCK = "lock"
+# In a directory that is to vanish with its server. Others are never removed.
+IN_MEMORY_MARK = "in-memory"
 # What a directory without an identity may hold: an unfinished creation, or a file system's own.
-_HARMLESS = frozenset({_LOCK, _SCRATCH, "lost+found"})
+_HARMLESS = frozenset({_LOCK, _SCRATCH, IN_MEMORY_MARK, "lost+found"})
 _SEED_BYTES = 16
 
 

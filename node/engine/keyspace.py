@@ -7,7 +7,7 @@
     item     table | token | key             item, or row of a global index
     dedupe   table | token | key             of an index: the version at which a row was deleted
     change   log id | index | ordinal        change
-    sys      "format", "table/" account / region / name, "next-id"
+    sys      "table/" account / region / name, "next-id"
 
 Numbers are big-endian: group, log id and index 8 bytes, table and ordinal 4, token 8. A partition is a range of
 tokens and is not named in an item's key, so a split moves no items.
@@ -33,7 +33,6 @@ _POSITION = struct.Struct(">QI")
 _STATE = struct.Struct(">B7Q")
 _STATE_FORMAT = 1
 
-SYS_FORMAT = b"format"
 SYS_NEXT_ID = b"next-id"
 SYS_TABLES = b"table/"
 

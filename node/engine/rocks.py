@@ -24,7 +24,8 @@ BLOCK_CACHE_BYTES = 128 << 20
 BLOOM_BITS_PER_KEY = 10
 # Families that are read by key and often miss; the others are read in order.
 _BLOOM_FAMILIES = frozenset({Family.ITEM, Family.LSI, Family.TXN, Family.DEDUPE})
-_STALL_WORDS = "stall"
+# How RocksDB words its one refusal that is no failure. Other errors may have any path in them.
+_STALL = "Result incomplete: Write stall"
 
 
 class DataLost(Exception):
@@ -102,7 +103,7 @@ class RocksEngine:
         try:
             self._database.write(batch, self._write_options)
         except Exception as error:
-            if _STALL_WORDS in str(error).lower():
+            if str(error).startswith(_STALL):
                 raise WriteStall from error
             raise
 

@@ -64,8 +64,8 @@ class IndexReader:
         self._seed = seed
         self._send = send
         self._watermark = Version(0, 0)
-        # Targets that have been sent deletes since they last heard how far we have come.
-        self._keeping_tombstones: set[int] = set()
+        # Targets that may have been sent deletes since they last heard how far we have come.
+        self._keeping_tombstones: set[int] = {part.group for part in partitions.partitions}
 
     async def deliver(self, changes: list[Change]) -> None:
         table = self._replica.settings.table

@@ -8,6 +8,7 @@ on from where it stands, never from the head of the log: RocksDB is slow at find
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Protocol
@@ -31,6 +32,9 @@ from gramme.node.replica import CLOCK_COUNTER_BITS, Replica, Round
 BATCH_CHANGES_MAX = 128
 BATCH_BYTES_MAX = 256 << 10
 CURSOR_INTERVAL_S = 1.0
+# RocksDB looks at every range ever deleted that is still in memory, each time it makes an iterator after a new one.
+# So a few changes are removed one by one, and only a busy log, whose memory is soon written out, by range.
+RANGE_TRIM_ENTRIES_MIN = 1000
 DELAY_POLL_S = 0.05
 
 BEGINNING = Version(0, 0)
@@ -54,6 +58,7 @@ class Cursors:
     """How far each reader of one group's change log has durably come."""
 
     def __init__(self, engine: Engine, replica: Replica, readers: list[int]) -> None:
+        self._engine = engine
         self._replica = replica
         self._saved = {reader: self._load(engine, reader) for reader in readers}
         self._trimmed = min(self._saved.values(), default=BEGINNING)
@@ -72,19 +77,23 @@ class Cursors:
                 encode_position(position),
             )
         ]
-        needed = min(self._saved.values())
-        if needed > self._trimmed:
-            log_id = replica.settings.log_id
-            operations.append(
-                RangeDelete(
-                    Family.CHANGE,
-                    change_key(log_id, self._trimmed),
-                    change_key(log_id, after(needed)),
-                )
-            )
-            self._trimmed = needed
+        operations.extend(self._trim())
         state = msgspec.structs.replace(replica.state, index=replica.state.index + 1)
         return replica.propose(operations, state, ())
+
+    def _trim(self) -> Iterator[Operation]:
+        """The removal of all changes that every reader has passed."""
+        needed = min(self._saved.values())
+        if needed <= self._trimmed:
+            return
+        log_id = self._replica.settings.log_id
+        lower, upper = change_key(log_id, self._trimmed), change_key(log_id, after(needed))
+        if needed.apply_index - self._trimmed.apply_index > RANGE_TRIM_ENTRIES_MIN:
+            yield RangeDelete(Family.CHANGE, lower, upper)
+        else:
+            for key, _ in self._engine.scan(Family.CHANGE, lower, upper):
+                yield Row(Family.CHANGE, key, None)
+        self._trimmed = needed
 
     def _load(self, engine: Engine, reader: int) -> Version:
         raw = engine.get(Family.RAFT, cursor_key(self._replica.settings.group, reader))
@@ -124,6 +133,8 @@ class Tailer:
         return self._replica.state.index - self.position.apply_index
 
     async def run(self) -> None:
+        # A crash may have come between the last saved cursor and the word of it.
+        await self._reader.passed(self.position)
         save_at_s = asyncio.get_running_loop().time() + CURSOR_INTERVAL_S
         while True:
             self._wake.clear()

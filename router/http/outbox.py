@@ -31,7 +31,9 @@ class Outbox:
         """Send everything held back, now."""
         held, self._held = self._held, []
         for transport, data in held:
-            transport.write(data)
+            # A client may have gone since; to write to it would raise, and the others would go unanswered.
+            if not transport.is_closing():
+                transport.write(data)
 
     def _end_turn(self) -> None:
         self._is_turn_open = False

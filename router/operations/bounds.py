@@ -34,6 +34,11 @@ def bounds_of(seed: bytes, target: Target, wanted: KeyRange) -> Bounds:
     return Bounds(partition, lower, upper)
 
 
+def names_one_row(target: Target, wanted: KeyRange) -> bool:
+    """Whether the condition fixes the table's whole key. Of an index it never does: rows may share its key."""
+    return target.index is None and len(wanted.equal) == len(target.ranges)
+
+
 def _compare(operator: str, prefix: bytes, operands: list[bytes]) -> tuple[bytes, bytes]:
     first = operands[0]
     # The keys of an index's rows go on after the compared component, so the rows greater

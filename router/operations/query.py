@@ -15,7 +15,7 @@ from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.projection import Projection
 from gramme.model.item import Item
 from gramme.partitions import TOKEN_BYTES
-from gramme.router.operations.bounds import bounds_of
+from gramme.router.operations.bounds import bounds_of, names_one_row
 from gramme.router.operations.consumed import consumed_by_index, consumed_by_table
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
@@ -99,7 +99,8 @@ def _command(
         target.key_names,
         start,
         body.get("ScanIndexForward") is not False,
-        body.get("Limit"),
+        # A whole key names one row: there is nothing to go on with, and a start key would be refused.
+        None if names_one_row(target, wanted) else body.get("Limit"),
         body.get("ConsistentRead") is True,
         filter,
         values,

@@ -13,7 +13,7 @@ from gramme.expressions.key_condition import KeyRange
 from gramme.model.item import Item
 from gramme.model.keys import check_key
 from gramme.model.values import normalise_item
-from gramme.router.operations.bounds import Bounds
+from gramme.router.operations.bounds import Bounds, names_one_row
 from gramme.router.operations.target import Target, encode_attributes, partition_prefix
 
 _INVALID = "The provided starting key is invalid"
@@ -65,6 +65,6 @@ def start_row(seed: bytes, target: Target, key: Item, wanted: KeyRange, bounds: 
         raise ValidationError(_PREDICATE)
     if partition != bounds.partition:
         raise ValidationError(_ONE_ROW if has_predicate else _OUTSIDE)
-    if target.index is None and len(wanted.equal) == len(target.ranges):
+    if names_one_row(target, wanted):
         raise ValidationError(_ONE_ROW)
     return partition + tail

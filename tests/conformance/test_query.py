@@ -238,3 +238,18 @@ def test_hash_only_table_has_one_item(dynamodb: DynamoDBClient, table: str, pk: 
     dynamodb.put_item(TableName=table, Item={"pk": {"S": pk}})
 
     assert query(dynamodb, table, pk)["Items"] == [{"pk": {"S": pk}}]
+
+
+def test_a_table_without_sort_key_can_be_paged_an_item_at_a_time(
+    dynamodb: DynamoDBClient, table: str
+) -> None:
+    dynamodb.put_item(TableName=table, Item={"pk": {"S": "a"}})
+
+    pages = dynamodb.get_paginator("query").paginate(
+        TableName=table,
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": {"S": "a"}},
+        PaginationConfig={"PageSize": 1},
+    )
+
+    assert [page["Count"] for page in pages] == [1]

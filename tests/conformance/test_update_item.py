@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from tests.conformance.tables import Gsi, Item, TableFactory, invalid, refusal, unique_name
 
@@ -318,3 +319,12 @@ def test_update_is_charged_for_the_larger_image(
     answer = update(dynamodb, table, pk, "SET s = :text", ReturnConsumedCapacity="TOTAL")
 
     assert answer["ConsumedCapacity"] == {"TableName": table, "CapacityUnits": 3.0}
+
+
+def test_an_update_cannot_nest_deeper_than_a_put(dynamodb: DynamoDBClient, table: str) -> None:
+    key: dict[str, Any] = {"pk": {"S": "deep"}}
+    dynamodb.put_item(TableName=table, Item={**key, "m": {"M": {}}})
+
+    with pytest.raises(ClientError, match="Nesting Levels have exceeded supported limits"):
+        for _ in range(40):
+            dynamodb.update_item(TableName=table, Key=key, UpdateExpression="SET m.x = m")

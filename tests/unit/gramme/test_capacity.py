@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramme.capacity import attribute_size, item_size, read_units, write_units
+from gramme.errors import ValidationError
 from gramme.model.item import Item
-from gramme.model.values import normalise_item
+from gramme.model.values import DEPTH_MAX, normalise_item
 
 NUMBERS = st.one_of(
     st.integers(min_value=-(10**30), max_value=10**30).map(str),
@@ -70,3 +71,13 @@ def test_reads_are_paid_in_blocks_of_4_kb(size: int, consistent: bool, units: fl
 @pytest.mark.parametrize(("size", "units"), [(0, 1), (1, 1), (1024, 1), (1025, 2), (409600, 400)])
 def test_writes_are_paid_in_blocks_of_1_kb(size: int, units: float) -> None:
     assert write_units(size) == units
+
+
+def test_what_nests_too_deep_has_no_size() -> None:
+    value: dict[str, object] = {"S": "leaf"}
+    for _ in range(DEPTH_MAX - 1):
+        value = {"L": [value]}
+    assert item_size({"a": value}) > 0
+
+    with pytest.raises(ValidationError, match="Nesting Levels have exceeded supported limits"):
+        item_size({"a": {"M": {"b": value}}})

@@ -11,8 +11,9 @@ from gramme.codec.json import decode_item
 from gramme.model.change import Change
 from gramme.model.item import Item
 from gramme.model.version import Stamp, Version
-from gramme.node.engine.api import Family
+from gramme.node.engine.api import Family, RangeDelete
 from gramme.node.replica import Replica
+from gramme.node.tail import tailer
 from gramme.node.tail.indexes import IndexReader, IndexRow, IndexWrite, index_rows
 from gramme.node.tail.tailer import Cursors, Tailer
 from gramme.node.tail.target import IndexTarget, StaleSource
@@ -211,3 +212,40 @@ async def test_a_saved_cursor_is_where_a_new_tailer_goes_on_and_what_is_passed_i
 
         assert a_tailer(made, base, target).position == Version(1, 0)
         assert len(list(made.engine.scan(Family.CHANGE, b"", b"\xff" * 9))) == 1
+
+
+@pytest.mark.parametrize("entries", [3, 3000], ids=["one by one", "by range"])
+async def test_whatever_its_length_the_passed_log_is_removed(
+    entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tailer, "RANGE_TRIM_ENTRIES_MIN", 100)
+    async with parts() as made:
+        base = made.replica(INDEXED)
+        base.watched = True
+        cursors = Cursors(made.engine, base, [2])
+        await asyncio.gather(*(base.write(a_put(str(n), colour="red")) for n in range(entries)))
+
+        await cursors.save(2, Version(entries - 1, 0)).flushed
+
+        assert len(list(made.engine.scan(Family.CHANGE, b"", b"\xff" * 9))) == 1
+        by_range = any(
+            isinstance(operation, RangeDelete)
+            for batch in made.engine.writes
+            for operation in batch
+        )
+        assert by_range == (entries > 100)
+
+
+async def test_a_new_tailer_says_how_far_the_last_one_had_come() -> None:
+    async with parts() as made:
+        base = made.replica(INDEXED)
+        target, _ = a_target(made)
+        await target.apply(a_write(a_row(5, None)))
+        base.watched = True
+        await Cursors(made.engine, base, [2]).save(2, Version(5, 0)).flushed
+
+        tailing = asyncio.ensure_future(a_tailer(made, base, target).run())
+        await settle()
+
+        assert list(made.engine.scan(Family.DEDUPE, b"", b"\xff" * 9)) == []
+        tailing.cancel()

@@ -16,6 +16,17 @@ class Recorder:
     def write(self, data: bytes) -> None:
         self._log.append((self._name, data))
 
+    def is_closing(self) -> bool:
+        return False
+
+
+class Gone:
+    def write(self, data: bytes) -> None:
+        raise RuntimeError("the handler is closed")
+
+    def is_closing(self) -> bool:
+        return True
+
 
 def transports() -> tuple[asyncio.Transport, asyncio.Transport, list[tuple[str, bytes]]]:
     log: list[tuple[str, bytes]] = []
@@ -55,3 +66,16 @@ async def test_a_flush_sends_what_was_held_and_only_once() -> None:
     await asyncio.sleep(0)
 
     assert log == [("one", b"1"), ("other", b"2")]
+
+
+async def test_a_client_that_is_gone_costs_the_others_nothing() -> None:
+    one, other, log = transports()
+    gone = cast(asyncio.Transport, Gone())
+    outbox = Outbox()
+    outbox.send(one, b"1")
+    outbox.send(gone, b"2")
+    outbox.send(other, b"3")
+
+    await asyncio.sleep(0)
+
+    assert log == [("one", b"1"), ("other", b"3")]

@@ -1,0 +1,57 @@
+"""What a server can be told and from where, and what it leaves alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gramme.embedded import Settings, StartRefused, _sweep
+from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory
+
+
+def test_flags_come_before_environment_before_file_before_defaults() -> None:
+    environment = {"GRAMME_PORT": "2", "GRAMME_PARTITIONS": "2"}
+    file = {"port": 3, "partitions": 3, "clock": "virtual"}
+
+    settings = Settings.load({"port": 1}, environment, file)
+
+    assert (settings.port, settings.partitions, settings.clock, settings.durability) == (
+        1,
+        2,
+        "virtual",
+        "flush",
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "file"),
+    [
+        ({"GRAMME_PORT": "many"}, {}),
+        ({"GRAMME_IN_MEMORY": "perhaps"}, {}),
+        ({"GRAMME_DURABILITY": "none"}, {}),
+        ({"GRAMME_PARTITIONS": "0"}, {}),
+        ({"GRAMME_FAILPOINTS": "disk.melt=1"}, {}),
+        ({}, {"port": "8000"}),
+        ({}, {"colour": "red"}),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(environment: dict[str, str], file: dict[str, Any]) -> None:
+    with pytest.raises(StartRefused):
+        Settings.load({}, environment, file)
+
+
+def test_only_what_an_in_memory_server_left_behind_is_swept_away(tmp_path: Path) -> None:
+    kept, left, used = (tmp_path / f"gramme-{name}" for name in ("kept", "left", "used"))
+    for path in (kept, left, used):
+        DataDirectory.open(path).close()
+    for path in (left, used):
+        (path / IN_MEMORY_MARK).touch()
+    user = DataDirectory.open(used)
+
+    _sweep(tmp_path)
+
+    assert (kept.exists(), left.exists(), used.exists()) == (True, False, True)
+    user.close()
