@@ -81,13 +81,13 @@ class RocksEngine:
     def scan(
         self, family: Family, lower: bytes, upper: bytes, *, forward: bool = True
     ) -> Iterator[tuple[bytes, bytes]]:
+        # Iterators are made here, not in the generators: they must show this moment, not the first step's.
         rows = self._families[family]
-        if forward:
-            options = rocksdict.ReadOptions()
-            options.set_iterate_upper_bound(upper)
-            return rows.items(from_key=lower, read_opt=options)  # type: ignore[return-value]
-        # The iterator is made here, not in the generator: it must show this moment, not the first step's.
-        return _backward(rows.items(backwards=True, from_key=upper), lower, upper)  # type: ignore[arg-type]
+        if not forward:
+            return _backward(rows.items(backwards=True, from_key=upper), lower, upper)  # type: ignore[arg-type]
+        options = rocksdict.ReadOptions()
+        options.set_iterate_upper_bound(upper)
+        return _forward(rows.items(from_key=lower, read_opt=options), options)  # type: ignore[arg-type]
 
     def write(self, operations: Iterable[Operation]) -> None:
         batch = rocksdict.WriteBatch(raw_mode=True)
@@ -136,6 +136,13 @@ class RocksEngine:
         assert self._sequence_file is not None
         self._database.flush_wal(True)
         self._sequence_file.sync_when_due()
+
+
+def _forward(
+    rows: Iterator[tuple[bytes, bytes]], options: rocksdict.ReadOptions
+) -> Iterator[tuple[bytes, bytes]]:
+    """The rows, with their options kept alive: RocksDB reads the bound from memory that belongs to them."""
+    yield from rows
 
 
 def _backward(

@@ -91,6 +91,17 @@ def test_a_scan_shows_the_moment_it_was_made(engine: Engine, forward: bool) -> N
     assert sorted(key for key, _ in rows) == [b"a", b"b"]
 
 
+def test_a_scan_keeps_to_its_bound_though_nobody_else_remembers_it(engine: Engine) -> None:
+    engine.write([put(b"%03d" % number) for number in range(1000)])
+    scans = [engine.scan(Family.ITEM, b"%03d" % n, b"%03d" % (n + 5)) for n in range(0, 900, 10)]
+    # Something else takes the memory of the bounds that were let go.
+    others = [b"%03d" % (number % 7) for number in range(1000)]
+
+    lengths = {len(list(rows)) for rows in scans}
+
+    assert lengths == {5}, others[0]
+
+
 def test_a_flush_returns(engine: Engine) -> None:
     engine.write([put(b"a")])
 
