@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 
-
 # Long enough to share the cost of waking a client, short enough that clients and we work at the same time.
 BURST = 8
 
