@@ -20,7 +20,7 @@ from gramme.node.engine.worker import Worker
 WAL_BYTES_MAX = 256 << 20
 # All families' write buffers together, so that idle families cost nothing.
 WRITE_BUFFER_BYTES_MAX = 128 << 20
-BLOCK_CACHE_BYTES = 128 << 20
+BLOCK_CACHE_BYTES = 256 << 20
 BLOOM_BITS_PER_KEY = 10
 # Families that are read by key and often miss; the others are read in order.
 _BLOOM_FAMILIES = frozenset({Family.ITEM, Family.LSI, Family.TXN, Family.DEDUPE})
@@ -188,7 +188,8 @@ def _database_options() -> rocksdict.Options:
 
 
 def _family_options() -> dict[str, rocksdict.Options]:
-    cache = rocksdict.Cache(BLOCK_CACHE_BYTES)
+    # A lock-free cache: a quarter less for a read from disk than the usual one. 0 lets it find the size of entries.
+    cache = rocksdict.Cache.new_hyper_clock_cache(BLOCK_CACHE_BYTES, 0)
     return {_name(family): _options_of(family, cache) for family in Family}
 
 
