@@ -1,8 +1,8 @@
 """The node's one commit loop: it writes what all groups have ready, flushes once for all, and lets answers go.
 
 While a flush runs, and for a few turns of the loop after it, the next round fills; so the size of a batch follows the
-load and no timer is needed. There
-is never more than one flush under way, and it covers exactly the writes that returned before it began.
+load and no timer is needed. There is never more than one flush under way, and it covers exactly the writes that
+returned before it began.
 
 A write the engine refuses for a stall is tried again until it is taken; any other error on this path ends the process,
 because after a failed write or sync nobody knows what the disk holds.
