@@ -197,6 +197,8 @@ def _options_of(family: Family, cache: rocksdict.Cache) -> rocksdict.Options:
     options = rocksdict.Options(raw_mode=True)
     options.set_write_buffer_size(64 << 20)
     options.set_level_compaction_dynamic_level_bytes(True)
+    # An item written again and again has many versions in memory; stepping over them beats seeking anew.
+    options.set_max_sequential_skip_in_iterations(32)
     options.set_compression_type(rocksdict.DBCompressionType.lz4())
     blocks = rocksdict.BlockBasedOptions()
     blocks.set_block_cache(cache)
