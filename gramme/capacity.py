@@ -11,7 +11,6 @@ from gramme.model.item import AttributeValue, Item
 from gramme.model.numbers import number_size
 from gramme.model.values import DEPTH_MAX, TOO_DEEP
 
-ITEM_SIZE_MAX: Final = 409600
 READ_UNIT_SIZE: Final = 4096
 WRITE_UNIT_SIZE: Final = 1024
 # What a list or map costs beside its members, and what each member costs beside itself.

@@ -59,13 +59,6 @@ class IncompleteSignature(GrammeError):
     type = PROTOCOL + "IncompleteSignatureException"
 
 
-class UnrecognizedClient(GrammeError):
-    type = PROTOCOL + "UnrecognizedClientException"
-
-    def __init__(self) -> None:
-        super().__init__("The security token included in the request is invalid.")
-
-
 class ResourceNotFound(GrammeError):
     type = SERVICE + "ResourceNotFoundException"
 
@@ -77,10 +70,6 @@ class ResourceInUse(GrammeError):
     type = SERVICE + "ResourceInUseException"
 
 
-class LimitExceeded(GrammeError):
-    type = SERVICE + "LimitExceededException"
-
-
 class ConditionalCheckFailed(GrammeError):
     """The condition did not hold. `item` is the JSON of what it met, if the caller asked to see it."""
 
@@ -89,10 +78,6 @@ class ConditionalCheckFailed(GrammeError):
     def __init__(self, item: bytes | None = None) -> None:
         super().__init__("The conditional request failed")
         self.item = item
-
-
-class ProvisionedThroughputExceeded(GrammeError):
-    type = SERVICE + "ProvisionedThroughputExceededException"
 
 
 class Throttling(GrammeError):
@@ -109,10 +94,3 @@ class InternalServerError(GrammeError):
         self, message: str = "The request processing has failed because of an unknown error."
     ) -> None:
         super().__init__(message)
-
-
-class ServiceUnavailable(GrammeError):
-    """The server is starting, stopping or full; nothing of the request was done."""
-
-    type = PROTOCOL + "ServiceUnavailableException"
-    status = 503

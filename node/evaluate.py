@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gramme.capacity import ITEM_SIZE_MAX, item_size
+from gramme.capacity import item_size
 from gramme.codec.item import body_of, size_of
 from gramme.codec.json import decode_item, encode_item
 from gramme.commands import Delete, Put, Update, Write, Written
@@ -18,6 +18,7 @@ from gramme.expressions.equality import same_item
 from gramme.model.item import Item, Values
 from gramme.model.keys import check_index_keys
 from gramme.model.table import Table
+from gramme.model.values import ITEM_SIZE_MAX
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

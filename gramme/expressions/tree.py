@@ -159,7 +159,6 @@ class Paths(Node, frozen=True):
         return self.paths
 
 
-Tree = Test | Update | Paths
 AnyNode = Operand | Arithmetic | Test | Action | Update | Paths
 
 

@@ -44,7 +44,7 @@ TOO_DEEP = (
 INVALID = "One or more parameter values were invalid: "
 TOO_LARGE = "Item size has exceeded the maximum allowed size"
 # No item may be larger, so of a list or map that is, the rest need not be looked at: there may be millions.
-_SIZE_MAX = 409_600
+ITEM_SIZE_MAX: Final = 409_600
 _LONG_NAME = f"Attribute name is too large, must be less than {NAME_SIZE_MAX + 1} bytes"
 
 
@@ -190,7 +190,7 @@ def _list(_value: AttributeValue, payload: Any, depth: int) -> int:
     size = 3 + len(payload)
     for member in payload:
         size += normalise_value(member, depth + 1)
-        if size > _SIZE_MAX:
+        if size > ITEM_SIZE_MAX:
             raise ValidationError(TOO_LARGE)
     return size
 
@@ -206,7 +206,7 @@ def _map(_value: AttributeValue, payload: Any, depth: int) -> int:
     for name, member in payload.items():
         size += len(name) if name.isascii() else len(name.encode())
         size += normalise_value(member, depth + 1)
-        if size > _SIZE_MAX:
+        if size > ITEM_SIZE_MAX:
             raise ValidationError(TOO_LARGE)
     return size
 

@@ -4,6 +4,7 @@
     lock         held while a process uses the directory
     flushed      how far the log was once flushed (see sequence.py)
     db/          RocksDB
+    in-memory    only where the directory is to vanish with its server
 
 The identity is written once, whole and synced, before anything else, so a directory without one holds nothing of ours.
 """

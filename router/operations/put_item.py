@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramme.capacity import ITEM_SIZE_MAX
 from gramme.codec.json import encode_item
 from gramme.commands import Put
 from gramme.errors import ValidationError
 from gramme.model.keys import check_index_keys, check_item_keys
-from gramme.model.values import TOO_LARGE, normalise_item
+from gramme.model.values import ITEM_SIZE_MAX, TOO_LARGE, normalise_item
 from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import parse_condition

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
-from gramme.embedded import Settings, StartRefused, _sweep
+from gramme.embedded import Settings, StartRefused, _sweep, serving
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory
 
 
@@ -55,3 +57,22 @@ def test_only_what_an_in_memory_server_left_behind_is_swept_away(tmp_path: Path)
 
     assert (kept.exists(), left.exists(), used.exists()) == (True, False, True)
     user.close()
+
+
+def test_a_server_in_this_process_answers_until_its_block_ends() -> None:
+    with serving() as server:
+        endpoint = server.endpoint
+        assert urlopen(endpoint).read().startswith(b"healthy: ")
+
+    with pytest.raises(URLError):
+        urlopen(endpoint)
+
+
+def test_why_a_server_in_this_process_cannot_start_reaches_the_caller() -> None:
+    with serving() as server:
+        port = int(server.endpoint.rpartition(":")[2])
+
+        with pytest.raises(BaseExceptionGroup) as refusal, serving(port=port):
+            pass
+
+        assert refusal.group_contains(StartRefused, match="cannot listen on")
