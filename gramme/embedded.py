@@ -36,6 +36,12 @@ from gramme.router.operations.context import Context
 
 ENVIRONMENT_PREFIX = "GRAMME_"
 PARTITIONS_MAX = 256
+CACHE_MB_MAX = 1 << 20
+# Of the machine's memory, for rows read from disk, where nobody says how much. It is taken as it is needed.
+CACHE_SHARE = 1 / 16
+CACHE_BYTES_MIN = 64 << 20
+# Holds a number of bytes, or "max".
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 STOP_GRACE_S = 10.0
 # A flush ends in another thread, which must then get the interpreter from a busy event loop. Python's own 5 ms
 # would be several flushes long.
@@ -59,6 +65,7 @@ class Settings:
     partitions: int = 1
     clock: str = "system"
     index_delay_ms: int = 0
+    cache_mb: int = 0
     accept_data_loss: bool = False
     failpoints: str = ""
 
@@ -68,6 +75,7 @@ class Settings:
         _within("port", self.port, 0, 65535)
         _within("partitions", self.partitions, 1, PARTITIONS_MAX)
         _within("index_delay_ms", self.index_delay_ms, 0, 86_400_000)
+        _within("cache_mb", self.cache_mb, 0, CACHE_MB_MAX)
         try:
             parse_failpoints(self.failpoints)
         except ValueError as error:
@@ -215,6 +223,7 @@ def _open_rocks(directory: DataDirectory, settings: Settings) -> RocksEngine:
             directory.database,
             directory.flushed if flushes else None,
             accept_data_loss=settings.accept_data_loss,
+            cache_bytes=settings.cache_mb << 20 or _usual_cache_bytes(),
         )
     except DataLost as error:
         raise StartRefused(
@@ -222,6 +231,14 @@ def _open_rocks(directory: DataDirectory, settings: Settings) -> RocksEngine:
         ) from error
     except Exception as error:
         raise StartRefused(f"cannot open the database in {directory.path}: {error}") from error
+
+
+def _usual_cache_bytes() -> int:
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    # A container sees all of its host's memory, and is ended if it takes it.
+    with contextlib.suppress(OSError, ValueError):
+        memory_bytes = min(memory_bytes, int(CONTAINER_LIMIT.read_text()))
+    return max(CACHE_BYTES_MIN, int(memory_bytes * CACHE_SHARE))
 
 
 @contextlib.contextmanager

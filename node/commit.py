@@ -42,6 +42,8 @@ class CommitLoop:
         self._stalled = False
         self._proposed_bytes = 0
         self._stopping = False
+        # How many rounds there were. It stands still while nobody writes.
+        self.rounds = 0
 
     def admit(self) -> None:
         limit = PROPOSED_BYTES_MAX_STALLED if self._stalled else PROPOSED_BYTES_MAX
@@ -69,6 +71,7 @@ class CommitLoop:
             if not self._filling.entries:
                 continue
             round, self._filling = self._filling, Round()
+            self.rounds += 1
             try:
                 await self._commit(round)
                 await _gather()

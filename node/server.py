@@ -35,6 +35,7 @@ from gramme.node.engine.keyspace import (
     state_key,
 )
 from gramme.node.meta import Meta, settings_of
+from gramme.node.pauses import tidy_in_pauses
 from gramme.node.replica import Replica, Round
 from gramme.node.tail.indexes import IndexReader, IndexWrite
 from gramme.node.tail.tailer import Cursors, Tailer
@@ -76,6 +77,7 @@ class Node:
         self._engine = engine
         self._clock = clock
         self._settings = settings
+        self._on_failure = on_failure
         self._commits = CommitLoop(engine, on_failure)
         self._meta = Meta(engine, self._commits)
         self._groups: dict[int, _Group] = {}
@@ -83,6 +85,7 @@ class Node:
         # Groups of tables being deleted, and the round after which they are gone.
         self._leaving: dict[int, Round] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._tidying: asyncio.Task[None] | None = None
         self._stopping = False
         # Told of every table there is, and of what changes.
         self.on_table: Callable[[TableRecord], None] = lambda record: None
@@ -93,6 +96,8 @@ class Node:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             tasks.create_task(self._commits.run())
+            pauses = tidy_in_pauses(self._engine, self._commits, self._on_failure)
+            self._tidying = tasks.create_task(pauses)
             for record in self._meta.records():
                 self._open(record)
             ready.set()
@@ -101,6 +106,8 @@ class Node:
         """Finish what has been proposed, then let `run` return."""
         # Tailers first: what they propose after the commit loop has ended, nobody would flush.
         self._stopping = True
+        if self._tidying is not None:
+            self._tidying.cancel()
         for group in self._groups.values():
             group.stop_tailers()
         self._commits.stop()

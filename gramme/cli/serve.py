@@ -49,6 +49,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     option("--index-delay-ms", type=int, metavar="MS", help="hold global indexes back by this much")
     option(
+        "--cache-mb",
+        type=int,
+        metavar="MB",
+        help="memory for rows read from disk, default a sixteenth of the machine's",
+    )
+    option(
         "--accept-data-loss",
         action="store_const",
         const=True,

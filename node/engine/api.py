@@ -66,6 +66,10 @@ class Engine(Protocol):
         """Make durable what was written before this call. Never retried: any error is the end of the process."""
         ...
 
+    async def tidy(self) -> None:
+        """Drop what was overwritten, if there is enough of it and little enough to go through. Nothing depends on it."""
+        ...
+
     def stalled(self) -> bool:
         """Whether writes are being slowed or stopped."""
         ...

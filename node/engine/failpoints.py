@@ -54,6 +54,9 @@ class FailingEngine:
         await asyncio.sleep(self._delay_s)
         await self._engine.flush()
 
+    async def tidy(self) -> None:
+        await self._engine.tidy()
+
     def stalled(self) -> bool:
         return self._engine.stalled()
 

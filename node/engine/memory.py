@@ -38,6 +38,9 @@ class MemoryEngine:
     async def flush(self) -> None:
         self._flushed = {family: dict(self._rows[family]) for family in Family}
 
+    async def tidy(self) -> None:
+        pass
+
     def stalled(self) -> bool:
         return False
 

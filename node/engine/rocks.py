@@ -20,12 +20,22 @@ from gramme.node.engine.worker import Worker
 WAL_BYTES_MAX = 256 << 20
 # All families' write buffers together, so that idle families cost nothing.
 WRITE_BUFFER_BYTES_MAX = 128 << 20
-BLOCK_CACHE_BYTES = 256 << 20
+# What a cache holds that nobody gave a size.
+CACHE_BYTES = 256 << 20
+# Until its tables have this much on disk, compressed, a family is one sorted run beside what is new: a read looks
+# in two places and not in three. Price: the run is written again for every few write buffers.
+SINGLE_RUN_BYTES = 512 << 20
+# What is tidied: more in memory than this, and no more on disk than takes a fraction of a second to go through.
+TIDY_MEMORY_BYTES_MIN = 2 << 20
+TIDY_DISK_BYTES_MAX = 64 << 20
 BLOOM_BITS_PER_KEY = 10
 # Families that are read by key and often miss; the others are read in order.
 _BLOOM_FAMILIES = frozenset({Family.ITEM, Family.LSI, Family.TXN, Family.DEDUPE})
 # How RocksDB words its one refusal that is no failure. Other errors may have any path in them.
 _STALL = "Result incomplete: Write stall"
+# Names of RocksDB's properties: a misspelt one has no value.
+_IN_MEMORY = "rocksdb.cur-size-all-mem-tables"
+_ON_DISK = "rocksdb.live-sst-files-size"
 
 
 class DataLost(Exception):
@@ -35,8 +45,11 @@ class DataLost(Exception):
 class RocksEngine:
     """Open with `RocksEngine.open`; that is where lost log is noticed."""
 
-    def __init__(self, path: Path, sequence_file: SequenceFile | None) -> None:
-        self._database = rocksdict.Rdict(str(path), _database_options(), _family_options())
+    def __init__(
+        self, path: Path, sequence_file: SequenceFile | None, cache_bytes: int = CACHE_BYTES
+    ) -> None:
+        families = _family_options(cache_bytes)
+        self._database = rocksdict.Rdict(str(path), _database_options(), families)
         self._families = [self._database.get_column_family(_name(family)) for family in Family]
         self._handles = [
             self._database.get_column_family_handle(_name(family)) for family in Family
@@ -46,10 +59,16 @@ class RocksEngine:
         self._write_options.no_slowdown = True
         self._sequence_file = sequence_file
         self._flusher = None if sequence_file is None else Worker(self._flush, name="flush")
+        self._tidier = Worker(self._tidy, name="tidy")
 
     @classmethod
     def open(
-        cls, path: Path, sequence_path: Path | None, *, accept_data_loss: bool = False
+        cls,
+        path: Path,
+        sequence_path: Path | None,
+        *,
+        accept_data_loss: bool = False,
+        cache_bytes: int = CACHE_BYTES,
     ) -> RocksEngine:
         """Open the database at `path`, creating it if there is none.
 
@@ -58,7 +77,7 @@ class RocksEngine:
         rewrites the log and so destroys the evidence.
         """
         if sequence_path is None:
-            return cls(path, None)
+            return cls(path, None, cache_bytes)
         sequence_file = SequenceFile(sequence_path)
         expected = sequence_file.flushed
         if expected and not accept_data_loss:
@@ -69,7 +88,7 @@ class RocksEngine:
                     f"{path} holds changes up to {recovered}, but {expected} was once safely on disk: "
                     "its log was damaged or cut short"
                 )
-        engine = cls(path, sequence_file)
+        engine = cls(path, sequence_file, cache_bytes)
         if expected > engine._database.latest_sequence_number():
             sequence_file.reset(engine._database.latest_sequence_number())
         return engine
@@ -114,6 +133,10 @@ class RocksEngine:
             await self._flusher.run()
             self._sequence_file.note(sequence)
 
+    async def tidy(self) -> None:
+        if self._in_memory() >= TIDY_MEMORY_BYTES_MIN:
+            await self._tidier.run()
+
     def stalled(self) -> bool:
         return bool(
             self._database.property_int_value("rocksdb.is-write-stopped")
@@ -121,6 +144,7 @@ class RocksEngine:
         )
 
     def close(self) -> None:
+        self._tidier.stop()
         if self._flusher is not None and self._sequence_file is not None:
             self._flusher.stop()
             self._flush()
@@ -136,6 +160,16 @@ class RocksEngine:
         assert self._sequence_file is not None
         self._database.flush_wal(True)
         self._sequence_file.sync_when_due()
+
+    def _in_memory(self) -> int:
+        return self._families[Family.ITEM].property_int_value(_IN_MEMORY) or 0
+
+    def _tidy(self) -> None:
+        """Runs in the tidier's thread. Both calls give up Python's lock."""
+        items = self._families[Family.ITEM]
+        items.flush()
+        if (items.property_int_value(_ON_DISK) or 0) <= TIDY_DISK_BYTES_MAX:
+            items.compact_range(None, None)
 
 
 def _forward(
@@ -159,7 +193,8 @@ def _backward(
 def _recovered_sequence(path: Path) -> int:
     access = rocksdict.AccessType.read_only()
     try:
-        database = rocksdict.Rdict(str(path), _database_options(), _family_options(), access)
+        families = _family_options(CACHE_BYTES)
+        database = rocksdict.Rdict(str(path), _database_options(), families, access)
     except Exception as error:
         raise DataLost(f"{path} cannot be read: {error}") from error
     sequence = database.latest_sequence_number()
@@ -187,9 +222,9 @@ def _database_options() -> rocksdict.Options:
     return options
 
 
-def _family_options() -> dict[str, rocksdict.Options]:
+def _family_options(cache_bytes: int) -> dict[str, rocksdict.Options]:
     # A lock-free cache: a quarter less for a read from disk than the usual one. 0 lets it find the size of entries.
-    cache = rocksdict.Cache.new_hyper_clock_cache(BLOCK_CACHE_BYTES, 0)
+    cache = rocksdict.Cache.new_hyper_clock_cache(cache_bytes, 0)
     return {_name(family): _options_of(family, cache) for family in Family}
 
 
@@ -197,6 +232,7 @@ def _options_of(family: Family, cache: rocksdict.Cache) -> rocksdict.Options:
     options = rocksdict.Options(raw_mode=True)
     options.set_write_buffer_size(64 << 20)
     options.set_level_compaction_dynamic_level_bytes(True)
+    options.set_max_bytes_for_level_base(SINGLE_RUN_BYTES)
     # An item written again and again has many versions in memory; stepping over them beats seeking anew.
     options.set_max_sequential_skip_in_iterations(32)
     options.set_compression_type(rocksdict.DBCompressionType.lz4())

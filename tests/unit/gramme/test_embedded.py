@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from gramme import embedded
 from gramme.embedded import Settings, StartRefused, _sweep, serving
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory
 
@@ -34,6 +35,7 @@ def test_flags_come_before_environment_before_file_before_defaults() -> None:
         ({"GRAMME_IN_MEMORY": "perhaps"}, {}),
         ({"GRAMME_DURABILITY": "none"}, {}),
         ({"GRAMME_PARTITIONS": "0"}, {}),
+        ({"GRAMME_CACHE_MB": "-1"}, {}),
         ({"GRAMME_FAILPOINTS": "disk.melt=1"}, {}),
         ({}, {"port": "8000"}),
         ({}, {"colour": "red"}),
@@ -76,3 +78,28 @@ def test_why_a_server_in_this_process_cannot_start_reaches_the_caller() -> None:
             pass
 
         assert refusal.group_contains(StartRefused, match="cannot listen on")
+
+
+@pytest.mark.parametrize(
+    ("limit", "cache_bytes"),
+    [("4294967296\n", 4 << 30 >> 4), ("1048576\n", 64 << 20)],
+    ids=["a sixteenth", "never less than is useful"],
+)
+def test_the_cache_follows_a_containers_memory(
+    limit: str, cache_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "memory.max"
+    file.write_text(limit)
+    monkeypatch.setattr(embedded, "CONTAINER_LIMIT", file)
+
+    assert embedded._usual_cache_bytes() == cache_bytes
+
+
+def test_without_a_limit_the_cache_follows_the_machines_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "memory.max"
+    file.write_text("max\n")
+    monkeypatch.setattr(embedded, "CONTAINER_LIMIT", file)
+
+    assert embedded._usual_cache_bytes() > 64 << 20

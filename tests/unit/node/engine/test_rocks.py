@@ -1,4 +1,4 @@
-"""Which of RocksDB's refusals may be tried again."""
+"""Which of RocksDB's refusals may be tried again, and what tidying does to its files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gramme.node.engine import rocks
 from gramme.node.engine.api import Family, Row, WriteStall
 from gramme.node.engine.rocks import RocksEngine
 
@@ -41,4 +42,42 @@ def test_only_a_stall_is_no_failure(tmp_path: Path, text: str, raised: type[Exce
         engine.write([Row(Family.ITEM, b"a", b"b")])
 
     engine._database = real
+    engine.close()
+
+
+VALUE = b"v" * 1000
+
+
+def overwrite(engine: RocksEngine, times: int) -> None:
+    for _ in range(times):
+        engine.write([Row(Family.ITEM, b"%d" % n, VALUE) for n in range(100)])
+
+
+def on_disk(engine: RocksEngine) -> int:
+    return engine._families[Family.ITEM].property_int_value(rocks._ON_DISK) or 0
+
+
+async def test_tidying_leaves_the_newest_versions_and_takes_the_others(tmp_path: Path) -> None:
+    engine = RocksEngine.open(tmp_path / "db", tmp_path / "flushed")
+    overwrite(engine, times=40)
+    before = engine._in_memory()
+
+    await engine.tidy()
+
+    assert before > rocks.TIDY_MEMORY_BYTES_MIN
+    assert engine._in_memory() < rocks.TIDY_MEMORY_BYTES_MIN
+    assert 0 < on_disk(engine) < 100 * 2 * len(VALUE)
+    rows = list(engine.scan(Family.ITEM, b"", b"\xff"))
+    assert len(rows) == 100
+    assert {value for _, value in rows} == {VALUE}
+    engine.close()
+
+
+async def test_a_little_is_not_worth_tidying(tmp_path: Path) -> None:
+    engine = RocksEngine.open(tmp_path / "db", tmp_path / "flushed")
+    overwrite(engine, times=1)
+
+    await engine.tidy()
+
+    assert on_disk(engine) == 0
     engine.close()
