@@ -1,4 +1,4 @@
-"""Fills a server with a dataset: the table, then its items by BatchWriteItem, or PutItem without it."""
+"""Fills a server with a dataset: the table, then its items by BatchWriteItem, or PutItem without it; and reads it."""
 
 import json
 import time
@@ -8,10 +8,20 @@ from bench.epoll import ClosedLoop
 from bench.progress import Progress
 from bench.servers import Server
 from bench.wire import Answer, Client, request_bytes
-from bench.workloads import BATCH_ITEMS_MAX, TABLE, Dataset, item_text
+from bench.workloads import (
+    BATCH_ITEMS_MAX,
+    ITEMS_PER_PARTITION_KEY,
+    PARTITION_KEY,
+    PARTITION_SLOT,
+    TABLE,
+    Dataset,
+    item_text,
+    workloads,
+)
 
 BATCH_CONNECTIONS = 4
 PUT_CONNECTIONS = 64
+READ_CONNECTIONS = 16
 TABLE_TIMEOUT_S = 20.0
 
 
@@ -41,6 +51,23 @@ def put_all(server: Server, items: int, text: Callable[[int], str]) -> float:
     if tally.failures or tally.broken:
         raise RuntimeError(f"filling {server.kind.name} failed: {tally.reason}")
     return tally.seconds
+
+
+def read_all(server: Server, dataset: Dataset) -> None:
+    """Query every partition key of `dataset` once."""
+    asked = next(each for each in workloads(dataset) if each.name == "Query")
+    partitions = -(-dataset.items // ITEMS_PER_PARTITION_KEY)
+    progress = Progress(f"read {server.kind.name}", partitions)
+
+    def requests() -> Iterator[bytes]:
+        for number in range(partitions):
+            slots = {PARTITION_SLOT: PARTITION_KEY % number}
+            yield "".join(slots.get(piece, piece) for piece in asked.pieces).encode("ascii")
+
+    loop = ClosedLoop(server.address, READ_CONNECTIONS, requests(), complaint, keep_latencies=False)
+    tally = loop.run(progress.advance)
+    if tally.failures or tally.broken:
+        raise RuntimeError(f"reading {server.kind.name} failed: {tally.reason}")
 
 
 def create_table(client: Client) -> None:

@@ -1,8 +1,9 @@
 """Whether size costs: one Gramme with 10 thousand items and one with millions, alive at the same time.
 
 The large one is killed with SIGKILL right after it was filled, and timed until it answers GetItem with an
-item again. Then both get the same load in turn, and the CPU they use per operation is compared. At the
-end it is killed once more, with the measured writes in its log.
+item again. Then every item of it is read once, as by a server that has been up for a while; both get the
+same load in turn, and the CPU they use per operation is compared. At the end it is killed once more,
+with the measured writes in its log.
 """
 
 from collections import defaultdict
@@ -12,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import installed
-from bench.fill import fill
+from bench.fill import fill, read_all
 from bench.load import Cell, measure
 from bench.options import Options
 from bench.progress import Progress, say
@@ -76,6 +77,8 @@ def run(options: Options, directory: Path, machine: dict[str, str]) -> Report:
         restart_s = killed_and_restarted(servers[large], large)
         say(f"killed and restarted: first item after {restart_s:.2f} s; waiting until idle")
         settle_s = settle(servers[large], COMPACTION_QUIET_S, COMPACTION_TIMEOUT_S)
+        for dataset, server in servers.items():
+            read_all(server, dataset)
         sizes = run_rounds(options, servers)
         large_peak_bytes = servers[large].resident_bytes_peak()
         scale = Scale(

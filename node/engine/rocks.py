@@ -29,6 +29,8 @@ SINGLE_RUN_BYTES = 512 << 20
 TIDY_MEMORY_BYTES_MIN = 2 << 20
 TIDY_DISK_BYTES_MAX = 64 << 20
 BLOOM_BITS_PER_KEY = 10
+# Of a write buffer: about 20 bits for each of its rows, where they are small.
+MEMORY_BLOOM_SHARE = 0.01
 # Families that are read by key and often miss; the others are read in order.
 _BLOOM_FAMILIES = frozenset({Family.ITEM, Family.LSI, Family.TXN, Family.DEDUPE})
 # How RocksDB words its one refusal that is no failure. Other errors may have any path in them.
@@ -134,7 +136,8 @@ class RocksEngine:
             self._sequence_file.note(sequence)
 
     async def tidy(self) -> None:
-        if self._in_memory() >= TIDY_MEMORY_BYTES_MIN:
+        # Tables of many bytes are left alone: to write out memory early would make more of them to look through.
+        if self._in_memory() >= TIDY_MEMORY_BYTES_MIN and self._on_disk() <= TIDY_DISK_BYTES_MAX:
             await self._tidier.run()
 
     def stalled(self) -> bool:
@@ -164,12 +167,14 @@ class RocksEngine:
     def _in_memory(self) -> int:
         return self._families[Family.ITEM].property_int_value(_IN_MEMORY) or 0
 
+    def _on_disk(self) -> int:
+        return self._families[Family.ITEM].property_int_value(_ON_DISK) or 0
+
     def _tidy(self) -> None:
         """Runs in the tidier's thread. Both calls give up Python's lock."""
         items = self._families[Family.ITEM]
         items.flush()
-        if (items.property_int_value(_ON_DISK) or 0) <= TIDY_DISK_BYTES_MAX:
-            items.compact_range(None, None)
+        items.compact_range(None, None)
 
 
 def _forward(
@@ -240,6 +245,10 @@ def _options_of(family: Family, cache: rocksdict.Cache) -> rocksdict.Options:
     blocks.set_block_cache(cache)
     blocks.set_cache_index_and_filter_blocks(True)
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    if family is Family.ITEM:
+        # Most reads of a large table find nothing in memory, and this says so without a walk through it.
+        options.set_memtable_whole_key_filtering(True)
+        options.set_memtable_prefix_bloom_ratio(MEMORY_BLOOM_SHARE)
     if family in _BLOOM_FAMILIES:
         blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
     options.set_block_based_table_factory(blocks)

@@ -53,10 +53,6 @@ def overwrite(engine: RocksEngine, times: int) -> None:
         engine.write([Row(Family.ITEM, b"%d" % n, VALUE) for n in range(100)])
 
 
-def on_disk(engine: RocksEngine) -> int:
-    return engine._families[Family.ITEM].property_int_value(rocks._ON_DISK) or 0
-
-
 async def test_tidying_leaves_the_newest_versions_and_takes_the_others(tmp_path: Path) -> None:
     engine = RocksEngine.open(tmp_path / "db", tmp_path / "flushed")
     overwrite(engine, times=40)
@@ -66,7 +62,7 @@ async def test_tidying_leaves_the_newest_versions_and_takes_the_others(tmp_path:
 
     assert before > rocks.TIDY_MEMORY_BYTES_MIN
     assert engine._in_memory() < rocks.TIDY_MEMORY_BYTES_MIN
-    assert 0 < on_disk(engine) < 100 * 2 * len(VALUE)
+    assert 0 < engine._on_disk() < 100 * 2 * len(VALUE)
     rows = list(engine.scan(Family.ITEM, b"", b"\xff"))
     assert len(rows) == 100
     assert {value for _, value in rows} == {VALUE}
@@ -79,5 +75,19 @@ async def test_a_little_is_not_worth_tidying(tmp_path: Path) -> None:
 
     await engine.tidy()
 
-    assert on_disk(engine) == 0
+    assert engine._on_disk() == 0
+    engine.close()
+
+
+async def test_much_on_disk_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = RocksEngine.open(tmp_path / "db", tmp_path / "flushed")
+    overwrite(engine, times=40)
+    await engine.tidy()
+    monkeypatch.setattr(rocks, "TIDY_DISK_BYTES_MAX", 0)
+    overwrite(engine, times=40)
+    before = engine._in_memory()
+
+    await engine.tidy()
+
+    assert engine._in_memory() == before
     engine.close()
