@@ -21,17 +21,18 @@ Relation = Callable[[AttributeValue, AttributeValue], bool]
 
 
 class Condition:
-    """`attributes` are the top-level attributes it mentions.
+    """`attributes` are the top-level attributes it mentions, `nested` tells whether a path goes into one.
 
     `test` tells whether the condition holds for an item. None is no item, which is as good as an
     empty one.
     """
 
-    __slots__ = ("attributes", "test", "tree")
+    __slots__ = ("attributes", "nested", "test", "tree")
 
     def __init__(self, test: tree.Test) -> None:
         self.tree = test
         self.attributes = tree.top_level(test)
+        self.nested = tree.is_nested(test)
         holds = compile_test(test)
         # A closure in a slot and not a method: one call less each time.
         self.test: Callable[[Item | None, Values], bool] = lambda item, values: holds(

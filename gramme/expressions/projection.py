@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gramme.expressions import paths
-from gramme.expressions.tree import Paths, top_level
+from gramme.expressions.tree import Paths, is_nested, top_level
 from gramme.model.item import Item
 
 
@@ -15,7 +15,7 @@ class Projection:
     def __init__(self, tree: Paths) -> None:
         self.tree = tree
         self.attributes = top_level(tree)
-        self.nested = any(len(path.parts) > 1 for path in tree.paths)
+        self.nested = is_nested(tree)
         self._root = paths.branches(tree.paths)
         self._names = tuple(str(name) for name in self._root)
 

@@ -144,7 +144,10 @@ Action = Set | Remove | Add | Delete
 
 
 class Update(Node, frozen=True):
+    """`older` tells that it was written as AttributeUpdates, of which DynamoDB complains in other words."""
+
     actions: tuple[Action, ...]
+    older: bool = False
 
     def children(self) -> tuple[AnyNode, ...]:
         return self.actions
@@ -205,6 +208,11 @@ def walk(root: AnyNode) -> list[AnyNode]:
 def top_level(root: AnyNode) -> frozenset[str]:
     """The attributes of the item itself that the tree mentions."""
     return frozenset(str(node.parts[0]) for node in walk(root) if isinstance(node, Path))
+
+
+def is_nested(root: AnyNode) -> bool:
+    """Whether any path goes into an attribute."""
+    return any(isinstance(node, Path) and len(node.parts) > 1 for node in walk(root))
 
 
 # What placeholders for names stand for.

@@ -25,6 +25,7 @@ Targets = dict[str | int, "Targets | int"]
 
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
+TYPE_MISMATCH = "Type mismatch for attribute to update"
 BAD_PATH = "The document path provided in the update expression is invalid for update"
 
 
@@ -32,17 +33,29 @@ class UpdateExpression:
     """`attributes` are the top-level attributes it assigns or removes.
 
     `creates` is false if it only removes: such an update does not bring a missing item into being.
+    `nested` tells whether any path goes into an attribute.
     """
 
-    __slots__ = ("_flat", "_results", "_targets", "_touched", "attributes", "creates", "tree")
+    __slots__ = (
+        "_flat",
+        "_results",
+        "_targets",
+        "_touched",
+        "attributes",
+        "creates",
+        "nested",
+        "tree",
+    )
 
     def __init__(self, update: tree.Update) -> None:
         self.tree = update
         touched = [action.path for action in update.actions]
         self.attributes = frozenset(str(path.parts[0]) for path in touched)
         self.creates = any(isinstance(each, tree.Set | tree.Add) for each in update.actions)
+        self.nested = tree.is_nested(update)
         self._touched = paths.branches(touched)
-        self._results = [compile_action(action) for action in update.actions]
+        mismatch = TYPE_MISMATCH if update.older else WRONG_TYPE
+        self._results = [compile_action(action, mismatch) for action in update.actions]
         self._targets = _targets(touched)
         names = [str(path.parts[0]) for path in touched]
         is_flat = all(len(path.parts) == 1 for path in touched)
@@ -129,16 +142,17 @@ def _rebuild_list(
     return [element for element in new if element is not None]
 
 
-def compile_action(action: tree.Action) -> Result:
+def compile_action(action: tree.Action, mismatch: str) -> Result:
+    """`mismatch` is what to say of a value that is not of the stored attribute's type."""
     match action:
         case tree.Remove():
             return lambda item, values: None
         case tree.Set(_, value):
             return compile_value(value)
         case tree.Add(path, value):
-            return _add(paths.getter(path.parts), value.name)
+            return _add(paths.getter(path.parts), value.name, mismatch)
         case tree.Delete(path, value):
-            return _delete(paths.getter(path.parts), value.name)
+            return _delete(paths.getter(path.parts), value.name, mismatch)
         case _:
             assert_never(action)
 
@@ -199,29 +213,31 @@ def _list_append(left: Read, right: Read) -> Read:
     return read
 
 
-def _add(get: paths.Getter, name: str) -> Result:
+def _add(get: paths.Getter, name: str, mismatch: str) -> Result:
     def result(item: Item, values: Values) -> AttributeValue:
         found, operand = get(item), values[name]
         if found is None:
             return operand
         (kind,) = operand
         if kind not in found:
-            raise ValidationError(WRONG_TYPE)
+            raise ValidationError(mismatch)
         if kind == "N":
             return {"N": numbers.add(found["N"], operand["N"])}
+        if kind == "L":
+            return {"L": found["L"] + operand["L"]}
         return {kind: list(dict.fromkeys(found[kind] + operand[kind]))}
 
     return result
 
 
-def _delete(get: paths.Getter, name: str) -> Result:
+def _delete(get: paths.Getter, name: str, mismatch: str) -> Result:
     def result(item: Item, values: Values) -> AttributeValue | None:
         found = get(item)
         if found is None:
             return None
         (kind,) = values[name]
         if kind not in found or kind not in SETS:
-            raise ValidationError(WRONG_TYPE)
+            raise ValidationError(mismatch)
         gone = set(values[name][kind])
         left = [member for member in found[kind] if member not in gone]
         # A set is never empty: the attribute goes with its last member.
