@@ -8,7 +8,7 @@ from gramme.commands import Delete
 from gramme.model.values import normalise_item
 from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.expressions import parse_condition
+from gramme.router.operations.expressions import read_condition
 from gramme.router.operations.keys import locate_key
 from gramme.router.operations.parameters import Parameters, wants_old
 from gramme.router.validation.interpreter import validate
@@ -27,13 +27,12 @@ async def delete_item(context: Context, caller: Caller, body: dict[str, Any]) ->
     if placed is None:
         normalise_item(key)
     return_old = wants_old(body)
-    condition = None if plain else parse_condition(body)
+    condition, values = (None, {}) if plain else read_condition(body)
     _, (row, partition) = placed or locate_key(context, caller, table_name, key)
 
     if condition is None:
         delete = Delete(row, None, {}, return_old)
     else:
         show_item = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-        values = body.get("ExpressionAttributeValues") or {}
         delete = Delete(row, condition, values, return_old, show_item)
     return answer_to_write(body, await context.nodes.write(partition, delete))

@@ -19,6 +19,7 @@ from gramme.expressions.update import UpdateExpression
 from gramme.model.item import Values
 from gramme.model.table import Table
 from gramme.model.values import normalise_values
+from gramme.router.operations.legacy.expected import expected_condition
 
 Expression = Condition | Projection | UpdateExpression
 
@@ -120,16 +121,16 @@ def _read_condition(placeholders: Placeholders, body: dict[str, Any]) -> Conditi
 _CONDITIONS = ExpressionReader(("ConditionExpression",), _read_condition)
 
 
-def parse_condition(body: dict[str, Any]) -> Condition | None:
-    """The ConditionExpression of a request that has no other expression."""
+def read_condition(body: dict[str, Any]) -> tuple[Condition | None, Values]:
+    """The condition of a request that has no other expression, and its values."""
     if body.get("ConditionExpression") is None:
-        return None
-    return _CONDITIONS.read(body)
+        return expected_condition(body)
+    return _CONDITIONS.read(body), body.get("ExpressionAttributeValues") or {}
 
 
 def check_scalar_keys(table: Table, expression: Expression | None) -> None:
     """Keys have no insides, so no path may go into one."""
-    if expression is None:
+    if expression is None or not expression.nested:
         return
     entered = _entered(expression)
     if not entered:

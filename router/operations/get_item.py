@@ -13,6 +13,7 @@ from gramme.router.operations.consumed import consumed_by_table
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
 from gramme.router.operations.keys import locate_key
+from gramme.router.operations.legacy.attributes_to_get import attributes_to_get
 from gramme.router.operations.parameters import Parameters
 from gramme.router.validation.interpreter import validate
 
@@ -42,7 +43,7 @@ async def _get_in_full(context: Context, caller: Caller, body: dict[str, Any]) -
     placed = context.catalog.place(caller, table_name, key)
     if placed is None:
         normalise_item(key)
-    projection = None if plain else PROJECTIONS.read(body)
+    projection = None if plain else _projection(body)
     entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
     if projection is not None:
         check_scalar_keys(entry.table, projection)
@@ -58,6 +59,11 @@ async def _get_in_full(context: Context, caller: Caller, body: dict[str, Any]) -
     if consumed is not None:
         members.append(consumed)
     return b"{" + b",".join(members) + b"}"
+
+
+def _projection(body: dict[str, Any]) -> Projection | None:
+    names = body.get("AttributesToGet")
+    return PROJECTIONS.read(body) if names is None else attributes_to_get(names)
 
 
 def _read_projection(placeholders: Placeholders, body: dict[str, Any]) -> Projection | None:

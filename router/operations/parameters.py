@@ -1,7 +1,7 @@
 """Which parameters of a request go together: expressions, their placeholders, and the older style.
 
 DynamoDB refuses a request that mixes expressions with the parameters they replaced. The older parameters alone it
-still takes; we do not yet, and say so rather than ignore them.
+still takes: `legacy` makes of them what expressions are made into.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from gramme.errors import ValidationError
 
 # A projection has names only, so values given for it alone are a mistake.
 _WITHOUT_VALUES = "ProjectionExpression"
+# The older parameters that ConditionalOperator joins the members of.
+_JOINED = ("Expected", "QueryFilter", "ScanFilter")
 
 
 class Parameters:
@@ -32,29 +34,33 @@ class Parameters:
             (*expressions, *older, "ExpressionAttributeNames", "ExpressionAttributeValues")
         )
 
-    def check(self, body: dict[str, Any]) -> None:
+    def check(self, body: dict[str, Any]) -> bool:
+        """Refuse what does not go together. Returns whether the request has any of the older parameters."""
         if self._older_any.isdisjoint(body):
             for name in self._sufficient:
                 if body.get(name) is not None:
-                    return
+                    return False
         expressions = _present(body, self._expressions)
         older = _present(body, self._older)
+        has_older = bool(older)
+        if "KeyConditions" in older and "KeyConditionExpression" not in expressions:
+            # The one older parameter that goes with other expressions than its own.
+            older.remove("KeyConditions")
         if expressions and older:
             raise ValidationError(
                 "Can not use both expression and non-expression parameters in the same request: "
                 f"Non-expression parameters: {{{', '.join(older)}}} "
                 f"Expression parameters: {{{', '.join(expressions)}}}"
             )
-        if older:
-            raise ValidationError(
-                f"{older[0]} is not supported yet: use {_replacement(older[0])} instead"
-            )
+        if "ConditionalOperator" in older:
+            _check_joined(body)
         if body.get("ExpressionAttributeNames") is not None and not expressions:
             raise ValidationError(
                 "ExpressionAttributeNames can only be specified when using expressions"
             )
         if body.get("ExpressionAttributeValues") is not None and self._values_need:
             self._check_values_are_used(body)
+        return has_older
 
     def _check_values_are_used(self, body: dict[str, Any]) -> None:
         if not _present(body, self._values_need):
@@ -79,10 +85,11 @@ def _present(body: dict[str, Any], names: Iterable[str]) -> list[str]:
     return [name for name in names if body.get(name) is not None]
 
 
-def _replacement(older: str) -> str:
-    return {
-        "AttributesToGet": "ProjectionExpression",
-        "AttributeUpdates": "UpdateExpression",
-        "KeyConditions": "KeyConditionExpression",
-        "QueryFilter": "FilterExpression",
-    }.get(older, "ConditionExpression")
+def _check_joined(body: dict[str, Any]) -> None:
+    count = max(len(body.get(name) or ()) for name in _JOINED)
+    if count == 0:
+        raise ValidationError("ConditionalOperator cannot be used without Filter or Expected")
+    if count == 1:
+        raise ValidationError(
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+        )

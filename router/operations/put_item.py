@@ -11,7 +11,7 @@ from gramme.model.keys import check_index_keys, check_item_keys
 from gramme.model.values import ITEM_SIZE_MAX, TOO_LARGE, normalise_item
 from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.expressions import parse_condition
+from gramme.router.operations.expressions import read_condition
 from gramme.router.operations.keys import locate
 from gramme.router.operations.parameters import Parameters, wants_old
 from gramme.router.operations.tables import find_table
@@ -31,7 +31,7 @@ async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     # DynamoDB checks the item's size before its condition and before it looks for the table.
     if size > ITEM_SIZE_MAX:
         raise ValidationError(TOO_LARGE)
-    condition = None if plain else parse_condition(body)
+    condition, values = (None, {}) if plain else read_condition(body)
     entry = find_table(context, caller, body["TableName"])
     table = entry.table
     place = entry.place(item, False)
@@ -45,6 +45,5 @@ async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
         put = Put(row, encode_item(item), size, None, {}, return_old)
     else:
         show_item = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-        values = body.get("ExpressionAttributeValues") or {}
         put = Put(row, encode_item(item), size, condition, values, return_old, show_item)
     return answer_to_write(body, await context.nodes.write(partition, put))

@@ -19,11 +19,15 @@ _INVALID = "One or more parameter values were invalid: "
 def check_select(body: dict[str, Any]) -> None:
     """What can be said of Select without the table."""
     select = body.get("Select")
-    if body.get("ProjectionExpression") is not None:
-        if select is not None and select != "SPECIFIC_ATTRIBUTES":
+    if select is None:
+        return
+    names = ("ProjectionExpression", "AttributesToGet")
+    given = next((name for name in names if body.get(name) is not None), None)
+    if given is not None:
+        if select != "SPECIFIC_ATTRIBUTES":
             chosen = "only the Count" if select == "COUNT" else select
             raise ValidationError(
-                f"{_ENVELOPE}Cannot specify the ProjectionExpression when choosing to get {chosen}"
+                f"{_ENVELOPE}Cannot specify the {given} when choosing to get {chosen}"
             )
     elif select == "SPECIFIC_ATTRIBUTES":
         raise ValidationError(
@@ -36,14 +40,18 @@ def check_select(body: dict[str, Any]) -> None:
         )
 
 
-def check_filter(target: Target, filter: Condition | None) -> None:
-    """A filter is for what the key condition cannot say, so it may not name the queried key."""
+def check_filter(target: Target, filter: Condition | None, *, is_older: bool = False) -> None:
+    """A filter is for what the key condition cannot say, so it may not name the queried key.
+
+    `is_older` tells that it was written as a QueryFilter.
+    """
     if filter is None:
         return
+    parameter = "QueryFilter" if is_older else "Filter Expression"
     for attribute in target.hashes + target.ranges:
         if attribute.name in filter.attributes:
             raise ValidationError(
-                "Filter Expression can only contain non-primary key attributes: "
+                f"{parameter} can only contain non-primary key attributes: "
                 f"Primary key attribute: {attribute.name}"
             )
 

@@ -11,6 +11,7 @@ from gramme.expressions.condition import Condition
 from gramme.expressions.parser import CACHE_SIZE
 from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.update import UpdateExpression
+from gramme.model.item import Values
 from gramme.model.table import Table
 from gramme.model.values import normalise_item
 from gramme.router.catalog import CatalogEntry
@@ -18,6 +19,8 @@ from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
 from gramme.router.operations.keys import locate_key
+from gramme.router.operations.legacy.attribute_updates import attribute_updates
+from gramme.router.operations.legacy.expected import expected_condition
 from gramme.router.operations.parameters import Parameters
 from gramme.router.validation.interpreter import validate
 
@@ -30,16 +33,21 @@ PARAMETERS = Parameters(
 async def update_item(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
     validate("UpdateItem", body)
     plain = PARAMETERS.all.isdisjoint(body)
-    if not plain:
-        PARAMETERS.check(body)
+    has_older = not plain and PARAMETERS.check(body)
     key = body["Key"]
     table_name = body["TableName"]
     placed = context.catalog.place(caller, table_name, key)
     if placed is None:
         normalise_item(key)
-    update, condition = (None, None) if plain else EXPRESSIONS.read(body)
+    if has_older:
+        update, condition, values = _read_older(body)
+    else:
+        update, condition = (None, None) if plain else EXPRESSIONS.read(body)
+        values = body.get("ExpressionAttributeValues") or {}
     entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
-    if update is not None:
+    if has_older and update is not None:
+        _check_keys_stay(entry.table, update)
+    elif update is not None:
         _check_update(entry, update)
 
     command = Update(
@@ -47,7 +55,7 @@ async def update_item(context: Context, caller: Caller, body: dict[str, Any]) ->
         key,
         update,
         condition,
-        body.get("ExpressionAttributeValues") or {},
+        values,
         body.get("ReturnValues") or "NONE",
         body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD",
     )
@@ -63,6 +71,14 @@ def _read_expressions(
     if (text := body.get("ConditionExpression")) is not None:
         condition = placeholders.condition(text, "ConditionExpression")
     return update, condition
+
+
+def _read_older(
+    body: dict[str, Any],
+) -> tuple[UpdateExpression | None, Condition | None, Values]:
+    update, new_values = attribute_updates(body)
+    condition, expected_values = expected_condition(body)
+    return update, condition, new_values | expected_values
 
 
 EXPRESSIONS = ExpressionReader(("UpdateExpression", "ConditionExpression"), _read_expressions)

@@ -268,13 +268,16 @@ def test_styles_are_not_mixed(router: Router, operation: str, body: Body) -> Non
         ),
         (
             "UpdateItem",
-            {"Key": KEY, "AttributeUpdates": {"title": {"Value": {"S": "x"}}}},
-            "AttributeUpdates is not supported yet: use UpdateExpression instead",
+            {"Key": KEY, "AttributeUpdates": {"title": {"Action": "ADD"}}},
+            (
+                "One or more parameter values were invalid: "
+                "Only DELETE action is allowed when no attribute value is specified"
+            ),
         ),
         (
             "GetItem",
-            {"Key": KEY, "AttributesToGet": ["title"]},
-            "AttributesToGet is not supported yet: use ProjectionExpression instead",
+            {"Key": KEY, "AttributesToGet": ["title", "title"]},
+            "One or more parameter values were invalid: Duplicate value in attribute name: title",
         ),
         (
             "PutItem",
