@@ -27,7 +27,9 @@ async def delete_item(context: Context, caller: Caller, body: dict[str, Any]) ->
     if placed is None:
         normalise_item(key)
     return_old = wants_old(body)
-    condition, values = (None, {}) if plain else read_condition(body)
+    condition = None
+    if not plain:
+        condition, values = read_condition(body)
     _, (row, partition) = placed or locate_key(context, caller, table_name, key)
 
     if condition is None:

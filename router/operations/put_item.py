@@ -31,7 +31,9 @@ async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     # DynamoDB checks the item's size before its condition and before it looks for the table.
     if size > ITEM_SIZE_MAX:
         raise ValidationError(TOO_LARGE)
-    condition, values = (None, {}) if plain else read_condition(body)
+    condition = None
+    if not plain:
+        condition, values = read_condition(body)
     entry = find_table(context, caller, body["TableName"])
     table = entry.table
     place = entry.place(item, False)

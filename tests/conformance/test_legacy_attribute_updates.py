@@ -21,13 +21,9 @@ BEFORE: Item = {
 }
 
 
-def update(
-    dynamodb: DynamoDBClient, table: str, pk: str, updates: Item | None, **changes: Any
-) -> Item:
-    key = {"pk": {"S": pk}}
-    answer: Item = dict(
-        dynamodb.update_item(TableName=table, Key=key, AttributeUpdates=updates, **changes)
-    )
+def update(dynamodb: DynamoDBClient, table: str, pk: str, updates: Item, **changes: Any) -> Item:
+    parameters: Item = {"TableName": table, "Key": {"pk": {"S": pk}}, "AttributeUpdates": updates}
+    answer: Item = dict(dynamodb.update_item(**parameters, **changes))
     return answer
 
 

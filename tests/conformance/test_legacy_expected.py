@@ -134,7 +134,7 @@ def test_delete_happens_if_the_item_is_as_expected(
 
     wrong = {"n": operator("LT", {"N": "5"})}
     failed = refusal(dynamodb.delete_item, TableName=table, Key=key, Expected=wrong)
-    right = {"n": {"Value": {"N": "5"}}}
+    right: Any = {"n": {"Value": {"N": "5"}}}
     answer = dynamodb.delete_item(TableName=table, Key=key, Expected=right, ReturnValues="ALL_OLD")
 
     assert failed == ("ConditionalCheckFailedException", "The conditional request failed")

@@ -132,9 +132,11 @@ def test_query_filter_keeps_the_rows_that_pass(
     conditional_operator: str | None,
     expected: list[int],
 ) -> None:
-    changes = {} if conditional_operator is None else {"ConditionalOperator": conditional_operator}
+    changes: Item = {"QueryFilter": filter}
+    if conditional_operator is not None:
+        changes["ConditionalOperator"] = conditional_operator
 
-    answer = query(dynamodb, songs, QueryFilter=filter, **changes)
+    answer = query(dynamodb, songs, None, **changes)
 
     assert numbers(answer) == expected
     assert (answer["Count"], answer["ScannedCount"]) == (len(expected), 6)
@@ -172,9 +174,7 @@ def test_index_is_queried_by_its_own_key(dynamodb: DynamoDBClient, songs: str) -
     conditions = {"tag": operator("EQ", {"S": "even"}), "sk": operator("GT", {"N": "2"})}
 
     def read() -> list[int]:
-        return numbers(
-            dict(dynamodb.query(TableName=songs, IndexName="by-tag", KeyConditions=conditions))
-        )
+        return numbers(query(dynamodb, songs, IndexName="by-tag", KeyConditions=conditions))
 
     eventually(read, [4, 6])
 

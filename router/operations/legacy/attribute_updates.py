@@ -9,7 +9,7 @@ from gramme.expressions import tree
 from gramme.expressions.relations import SETS
 from gramme.expressions.update import UpdateExpression
 from gramme.model.item import Values
-from gramme.model.values import INVALID, normalise_value
+from gramme.model.values import INVALID, normalise_item
 from gramme.router.operations.legacy.values import GivenValues, compile_update
 
 # Lists are for this ADD alone: that of an UpdateExpression refuses them.
@@ -35,7 +35,8 @@ def _action(name: str, update: dict[str, Any], given: GivenValues) -> tree.Actio
                 f"{INVALID}Only DELETE action is allowed when no attribute value is specified"
             )
         return tree.Remove(path)
-    normalise_value(value)
+    # The name counts too: it is about to be an attribute's.
+    normalise_item({name: value})
     (kind,) = value
     if action == "DELETE":
         if kind not in SETS:

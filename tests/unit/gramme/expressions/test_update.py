@@ -6,6 +6,7 @@ import copy
 
 import pytest
 
+from gramme.expressions import tree
 from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.update import UpdateExpression
 from gramme.model.item import AttributeValue, Item, Values
@@ -13,6 +14,7 @@ from tests.unit.gramme.expressions.using import complaint, n, s, updated
 
 BAD_PATH = "The document path provided in the update expression is invalid for update"
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
+TYPE_MISMATCH = "Type mismatch for attribute to update"
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 
 
@@ -300,3 +302,23 @@ def test_a_new_item_returns_no_key() -> None:
 
     assert update.updated_old({}, after) == {}
     assert update.updated_new({}, after) == {"x": n(1)}
+
+
+@pytest.mark.parametrize(("older", "message"), [(False, WRONG_TYPE), (True, TYPE_MISMATCH)])
+@pytest.mark.parametrize("action", [tree.Add, tree.Delete])
+def test_a_mismatch_is_worded_as_the_update_was_written(
+    action: type[tree.Add | tree.Delete], older: bool, message: str
+) -> None:
+    actions = (action(tree.Path(("a",)), tree.Value(":v")),)
+    update = UpdateExpression(tree.Update(actions, older))
+
+    assert complaint(lambda: update.apply({"a": n(1)}, {":v": {"SS": ["x"]}})) == message
+
+
+def test_older_add_appends_to_a_list() -> None:
+    action = tree.Add(tree.Path(("a",)), tree.Value(":v"))
+    update = UpdateExpression(tree.Update((action,), older=True))
+
+    after = update.apply({"a": numbers(1)}, {":v": numbers(1, 2)})
+
+    assert after == {"a": numbers(1, 1, 2)}
