@@ -21,7 +21,7 @@ def attribute_updates(body: dict[str, Any]) -> tuple[UpdateExpression | None, Va
     updates = body.get("AttributeUpdates")
     if not updates:
         return None, {}
-    given = GivenValues("AttributeUpdates")
+    given = GivenValues("AttributeUpdates", updates)
     actions = tuple(_action(name, update, given) for name, update in updates.items())
     return compile_update(tree.Update(actions, older=True)), given.values
 

@@ -6,10 +6,11 @@ from gramme.errors import ValidationError
 from gramme.expressions import tree
 from gramme.expressions.projection import Projection
 from gramme.model.values import INVALID
-from gramme.router.operations.legacy.values import compile_projection
+from gramme.router.operations.legacy.values import check_count, compile_projection
 
 
 def attributes_to_get(names: list[str]) -> Projection:
+    check_count("AttributesToGet", len(names))
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -10,7 +10,7 @@ from gramme.expressions import tree
 from gramme.expressions.relations import ORDERED, less
 from gramme.model.item import AttributeValue
 from gramme.model.values import INVALID, normalise_value
-from gramme.router.operations.legacy.values import GivenValues
+from gramme.router.operations.legacy.values import GivenValues, check_count
 
 _COMPARATORS: Final[dict[str, tree.Comparator]] = {
     "EQ": "=",
@@ -46,6 +46,7 @@ def read_condition(name: str, condition: dict[str, Any], given: GivenValues) -> 
 
 def check_values(operator: str, values: Sequence[AttributeValue]) -> Sequence[AttributeValue]:
     """Check the values an operator is given, in DynamoDB's order, and put them in normal form."""
+    check_count("AttributeValueList", len(values))
     for value in values:
         normalise_value(value)
     if len(values) != _COUNTS.get(operator, 1) and not (operator == "IN" and values):

@@ -22,7 +22,7 @@ def expected_condition(body: dict[str, Any]) -> tuple[Condition | None, Values]:
     expected = body.get("Expected")
     if not expected:
         return None, {}
-    given = GivenValues("Expected")
+    given = GivenValues("Expected", expected)
     tests = [_test(name, expectation, given) for name, expectation in expected.items()]
     return compile_condition(join(tests, body.get("ConditionalOperator"))), given.values
 

@@ -38,7 +38,7 @@ def older_filter(body: dict[str, Any], parameter: str) -> tuple[Condition | None
     conditions = body.get(parameter)
     if not conditions:
         return None, {}
-    given = GivenValues(parameter)
+    given = GivenValues(parameter, conditions)
     tests = [read_condition(name, condition, given) for name, condition in conditions.items()]
     return compile_condition(join(tests, body.get("ConditionalOperator"))), given.values
 

@@ -44,7 +44,7 @@ class OlderKeyCondition(KeyCondition):
 
 def key_conditions(conditions: dict[str, Any]) -> tuple[KeyCondition, Values]:
     """The key condition that KeyConditions make, and its values."""
-    given = GivenValues("KeyConditions")
+    given = GivenValues("KeyConditions", conditions)
     tests = {name: read_condition(name, each, given) for name, each in conditions.items()}
     if not 1 <= len(tests) <= _CONDITIONS_MAX:
         raise ValidationError("Conditions can be of length 1 or 2 only")

@@ -6,39 +6,51 @@ placeholder here. The same parameters with other values then make the same tree,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import lru_cache
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from gramme.errors import ValidationError
 from gramme.expressions import tree
 from gramme.expressions.condition import Condition
 from gramme.expressions.parser import CACHE_SIZE
 from gramme.expressions.projection import Projection
 from gramme.expressions.update import UpdateExpression
 from gramme.model.item import AttributeValue, Values
+from gramme.model.values import INVALID
 
 T = TypeVar("T", tree.Test, tree.Update, tree.Paths)
 E = TypeVar("E")
 
+# How many attributes, or values, one parameter may have. DynamoDB has no such limit in its model; a body of 16 MB
+# could hold a million, and would keep the event loop busy for seconds.
+MEMBERS_MAX: Final = 10_000
 # A tree with more or longer nodes than this is compiled anew each time: requests must not fill the memory.
 _NODES_MAX = 128
 _NAME_LENGTH_MAX = 255
 
 
 class GivenValues:
-    """Collects the values of one older parameter."""
+    """Collects the values of one older parameter, which has `members`."""
 
     __slots__ = ("_parameter", "values")
 
-    def __init__(self, parameter: str) -> None:
+    def __init__(self, parameter: str, members: Sized) -> None:
+        check_count(parameter, len(members))
         self._parameter = parameter
         self.values: Values = {}
 
     def add(self, value: AttributeValue) -> tree.Value:
+        check_count(self._parameter, len(self.values) + 1)
         # Nobody can write a dot in a placeholder of ExpressionAttributeValues, so these never meet.
         name = f":{self._parameter}.{len(self.values)}"
         self.values[name] = value
         return tree.Value(name)
+
+
+def check_count(parameter: str, count: int) -> None:
+    if count > MEMBERS_MAX:
+        raise ValidationError(f"{INVALID}{parameter} has more than {MEMBERS_MAX} members")
 
 
 def compile_condition(test: tree.Test) -> Condition:

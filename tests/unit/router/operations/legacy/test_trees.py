@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gramme.commands import Put, Update
+from gramme.errors import ValidationError
 from gramme.expressions.placeholders import Placeholders
 from gramme.model.item import Item, Values
 from gramme.router.operations.legacy.comparisons import check_values, compare
@@ -14,6 +15,7 @@ from tests.unit.gramme.expressions.using import complaint, n, s
 from tests.unit.router.operations.router import Body, Router
 
 KEY: Item = {"id": {"S": "a"}}
+MANY = [str(number) for number in range(10_001)]
 ITEMS: list[Item] = [
     {},
     {"a": n(1)},
@@ -47,7 +49,7 @@ ITEMS: list[Item] = [
 def test_operator_is_the_expression_it_stands_for(
     operator: str, values: list[Item], text: str
 ) -> None:
-    given = GivenValues("Expected")
+    given = GivenValues("Expected", values)
     test = compare("a", operator, check_values(operator, values), given)
     placeholders: Values = {f":{number}": value for number, value in enumerate(values)}
     condition = Placeholders(None, placeholders or None).condition(text)
@@ -189,3 +191,47 @@ def test_scan_filter_and_projection_are_read_together() -> None:
     assert older.filter.test({"b": n(1)}, older.values)
     assert not older.filter.test({"a": n(2)}, older.values)
     assert older.projection.project({"b": n(1), "b.c": n(2)}) == {"b.c": n(2)}
+
+
+@pytest.mark.parametrize(
+    ("operation", "body", "parameter"),
+    [
+        (
+            "PutItem",
+            {"Item": KEY, "Expected": {name: {"Exists": False} for name in MANY}},
+            "Expected",
+        ),
+        (
+            "PutItem",
+            {
+                "Item": KEY,
+                "Expected": {
+                    "a": {
+                        "ComparisonOperator": "IN",
+                        "AttributeValueList": [s(name) for name in MANY],
+                    }
+                },
+            },
+            "AttributeValueList",
+        ),
+        (
+            "UpdateItem",
+            {"Key": KEY, "AttributeUpdates": {name: {"Action": "DELETE"} for name in MANY}},
+            "AttributeUpdates",
+        ),
+        (
+            "Query",
+            {"KeyConditions": {name: {"ComparisonOperator": "NULL"} for name in MANY}},
+            "KeyConditions",
+        ),
+        ("GetItem", {"Key": KEY, "AttributesToGet": MANY}, "AttributesToGet"),
+    ],
+)
+def test_work_of_one_request_is_bounded(
+    router: Router, operation: str, body: Body, parameter: str
+) -> None:
+    message = router.refusal(operation, {"TableName": "simple"} | body, ValidationError)
+
+    assert message == (
+        f"One or more parameter values were invalid: {parameter} has more than 10000 members"
+    )
