@@ -37,7 +37,7 @@ _TYPES: Final = {
 }
 
 
-def read_condition(name: str, condition: dict[str, Any], given: GivenValues) -> tree.Test:
+def read_comparison(name: str, condition: dict[str, Any], given: GivenValues) -> tree.Test:
     """One member of a QueryFilter, a ScanFilter or KeyConditions, checked."""
     operator: str = condition["ComparisonOperator"]
     values = check_values(operator, condition.get("AttributeValueList") or ())

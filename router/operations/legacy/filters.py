@@ -13,7 +13,7 @@ from gramme.expressions.condition import Condition
 from gramme.expressions.projection import Projection
 from gramme.model.item import Values
 from gramme.router.operations.legacy.attributes_to_get import attributes_to_get
-from gramme.router.operations.legacy.comparisons import join, read_condition
+from gramme.router.operations.legacy.comparisons import join, read_comparison
 from gramme.router.operations.legacy.values import GivenValues, compile_condition
 
 
@@ -39,7 +39,7 @@ def older_filter(body: dict[str, Any], parameter: str) -> tuple[Condition | None
     if not conditions:
         return None, {}
     given = GivenValues(parameter, conditions)
-    tests = [read_condition(name, condition, given) for name, condition in conditions.items()]
+    tests = [read_comparison(name, condition, given) for name, condition in conditions.items()]
     return compile_condition(join(tests, body.get("ConditionalOperator"))), given.values
 
 

@@ -12,7 +12,7 @@ from gramme.expressions.key_condition import KeyCondition
 from gramme.expressions.parser import CACHE_SIZE
 from gramme.model.item import AttributeValue, Values
 from gramme.model.table import KeyAttribute
-from gramme.router.operations.legacy.comparisons import read_condition
+from gramme.router.operations.legacy.comparisons import read_comparison
 from gramme.router.operations.legacy.values import GivenValues, is_small
 
 # What no order of keys can answer.
@@ -45,7 +45,7 @@ class OlderKeyCondition(KeyCondition):
 def key_conditions(conditions: dict[str, Any]) -> tuple[KeyCondition, Values]:
     """The key condition that KeyConditions make, and its values."""
     given = GivenValues("KeyConditions", conditions)
-    tests = {name: read_condition(name, each, given) for name, each in conditions.items()}
+    tests = {name: read_comparison(name, each, given) for name, each in conditions.items()}
     if not 1 <= len(tests) <= _CONDITIONS_MAX:
         raise ValidationError("Conditions can be of length 1 or 2 only")
     unindexable = tuple(
