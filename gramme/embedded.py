@@ -29,8 +29,11 @@ from gramme.node.engine.rocks import DataLost, RocksEngine
 from gramme.node.server import Node, NodeSettings
 from gramme.partitions import PartitionMap
 from gramme.router.catalog import Catalog, CatalogEntry
+from gramme.router.http.auth import Authenticate
+from gramme.router.http.credentials import CredentialsRefused, read_credentials
 from gramme.router.http.dispatch import Dispatcher
-from gramme.router.http.server import HttpServer
+from gramme.router.http.server import HttpServer, is_loopback
+from gramme.router.http.verifier import Verifier
 from gramme.router.operations.all import OPERATIONS
 from gramme.router.operations.context import Context
 
@@ -67,6 +70,8 @@ class Settings:
     index_delay_ms: int = 0
     cache_mb: int = 0
     accept_data_loss: bool = False
+    credentials: str = ""
+    insecure_bind: bool = False
     failpoints: str = ""
 
     def __post_init__(self) -> None:
@@ -124,6 +129,7 @@ class Server:
 @contextlib.asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Server]:
     """Start a server, and stop it cleanly at the end. Raises StartRefused."""
+    authenticate = _authenticate(settings)
     with _open_engine(settings) as (engine, seed):
         clock = _clock(settings)
         node = Node(engine, clock, NodeSettings(seed, settings.index_delay_ms), _fail(settings))
@@ -131,7 +137,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         node.on_table = lambda record: catalog.put(_entry(record))
         node.on_drop = catalog.drop
         context = Context(catalog, node, clock, settings.partitions)
-        http = HttpServer(Dispatcher(context, OPERATIONS))
+        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticate))
         async with asyncio.TaskGroup() as tasks:
             ready = asyncio.Event()
             tasks.create_task(node.run(ready))
@@ -190,12 +196,40 @@ def run(main: Callable[[], Any]) -> None:
         runner.run(main())
 
 
+def _authenticate(settings: Settings) -> Authenticate | None:
+    """How callers are told apart; None if everybody may ask, which nobody from outside may."""
+    if settings.credentials:
+        try:
+            credentials = read_credentials(Path(settings.credentials))
+        except CredentialsRefused as error:
+            raise StartRefused(str(error)) from error
+        # Clients sign by the system's time, also when the server's own stands still.
+        return Verifier(credentials, SystemClock()).caller
+    if not settings.insecure_bind and not _is_loopback(settings):
+        raise StartRefused(
+            f"without credentials everybody who can reach {settings.host or 'any address'} could do everything: "
+            "give --credentials, or --insecure-bind if that is meant"
+        )
+    return None
+
+
+def _is_loopback(settings: Settings) -> bool:
+    try:
+        return is_loopback(settings.host)
+    except OSError as error:
+        raise _unheard(settings, error) from error
+
+
+def _unheard(settings: Settings, error: OSError) -> StartRefused:
+    reason = error.strerror or str(error)
+    return StartRefused(f"cannot listen on {settings.host}:{settings.port}: {reason}")
+
+
 async def _listen(http: HttpServer, settings: Settings) -> None:
     try:
         await http.start(settings.host, settings.port)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise StartRefused(f"cannot listen on {settings.host}:{settings.port}: {reason}") from error
+        raise _unheard(settings, error) from error
 
 
 @contextlib.contextmanager

@@ -59,6 +59,22 @@ class IncompleteSignature(GrammeError):
     type = PROTOCOL + "IncompleteSignatureException"
 
 
+class InvalidSignature(GrammeError):
+    type = PROTOCOL + "InvalidSignatureException"
+
+    def __init__(
+        self,
+        message: str = "The request signature we calculated does not match the signature you provided. "
+        "Check your AWS Secret Access Key and signing method. "
+        "Consult the service documentation for details.",
+    ) -> None:
+        super().__init__(message)
+
+
+class UnrecognizedClient(GrammeError):
+    type = PROTOCOL + "UnrecognizedClientException"
+
+
 class ResourceNotFound(GrammeError):
     type = SERVICE + "ResourceNotFoundException"
 

@@ -60,6 +60,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         const=True,
         help="start on a damaged log with what is left of it",
     )
+    option(
+        "--credentials",
+        metavar="FILE",
+        help="answer only who signs with one of these keys; a file as of the AWS CLI",
+    )
+    option(
+        "--insecure-bind",
+        action="store_const",
+        const=True,
+        help="listen beyond this machine without credentials: everybody may do everything",
+    )
     option("--config", metavar="FILE", help="settings file in TOML")
     parser.set_defaults(command=serve)
 
@@ -86,7 +97,7 @@ async def _serve(settings: Settings) -> None:
     async with running(settings) as server:
         kept = "in memory" if settings.in_memory else settings.data
         _log("started", endpoint=server.endpoint, data=kept, durability=settings.durability)
-        _greet(server.endpoint, kept)
+        _greet(server.endpoint, kept, settings.credentials)
         _quiet_collector()
         await stop.wait()
         _log("stopping", endpoint=server.endpoint)
@@ -104,10 +115,13 @@ def _quiet_collector() -> None:
     gc.set_threshold(COLLECT_AFTER_OBJECTS)
 
 
-def _greet(endpoint: str, kept: str) -> None:
+def _greet(endpoint: str, kept: str, credentials: str) -> None:
+    keys = "AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
+    if credentials:
+        keys = f"AWS_SHARED_CREDENTIALS_FILE={credentials} AWS_PROFILE=..."
     print(
         f"Gramme is listening on {endpoint}, data {kept}. A first command:\n\n"
-        "  AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1 \\\n"
+        f"  {keys} AWS_REGION=us-east-1 \\\n"
         f"    aws dynamodb list-tables --endpoint-url {endpoint}\n\n"
         "Stop it with Ctrl-C.",
         flush=True,

@@ -21,7 +21,7 @@ from gramme.errors import (
     Serialization,
     UnknownOperation,
 )
-from gramme.router.http.auth import Authenticator
+from gramme.router.http.auth import Authenticate, Authenticator
 from gramme.router.http.compression import Corrupt, TooLarge, decompress
 from gramme.router.http.drive import drive
 from gramme.router.http.exchange import Exchange
@@ -61,13 +61,15 @@ class Dispatcher:
         operations: Mapping[str, Operation],
         extensions: Mapping[str, Extension] | None = None,
         body_bytes_max: int = 16 * 1024 * 1024,
+        authenticate: Authenticate | None = None,
     ) -> None:
         self._context = context
         self._operations: dict[bytes | None, Operation] = {
             _target(name): operation for name, operation in operations.items()
         }
         self._extensions = dict(extensions or {})
-        self._authenticator = Authenticator()
+        # Without credentials everybody may ask.
+        self._authenticate = authenticate or Authenticator().caller
         # The size limit holds after decompression too.
         self._body_bytes_max = body_bytes_max
 
@@ -109,7 +111,7 @@ class Dispatcher:
             operation = self._operations.get(headers.get(names.target, b"").strip())
             if operation is None:
                 raise UnknownOperation
-        caller = self._authenticator.caller(headers.get(names.authorization), names.has_date, query)
+        caller = self._authenticate(exchange, query)
         if type(request) is not dict:
             # A missing body included: DynamoDB looks for it only here.
             raise Serialization

@@ -103,3 +103,52 @@ def test_without_a_limit_the_cache_follows_the_machines_memory(
     monkeypatch.setattr(embedded, "CONTAINER_LIMIT", file)
 
     assert embedded._usual_cache_bytes() > 64 << 20
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])
+def test_nobody_from_outside_is_let_in_without_credentials(host: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+
+    with (
+        pytest.raises(StartRefused, match="give --credentials, or --insecure-bind"),
+        serving(host=host, in_memory=False, data=str(data)),
+    ):
+        pass
+
+    assert not data.exists()
+
+
+def test_listening_everywhere_may_be_meant() -> None:
+    with serving(host="0.0.0.0", insecure_bind=True) as server:
+        assert urlopen(server.endpoint).read().startswith(b"healthy: ")
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.2", "127.0.0.1"])
+def test_this_machine_needs_no_credentials(host: str) -> None:
+    with serving(host=host) as server:
+        assert urlopen(server.endpoint).read().startswith(b"healthy: ")
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "a..b", "x" * 300])
+def test_a_host_that_does_not_exist_cannot_be_listened_on(host: str) -> None:
+    with pytest.raises(StartRefused, match="cannot listen on"), serving(host=host):
+        pass
+
+
+def test_credentials_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "credentials"
+    file.write_text("[a]\naws_access_key_id=AKID\n")
+
+    with (
+        pytest.raises(StartRefused, match="profile a has no good aws_secret_access_key"),
+        serving(credentials=str(file)),
+    ):
+        pass
+
+
+def test_with_credentials_a_server_may_listen_everywhere(tmp_path: Path) -> None:
+    file = tmp_path / "credentials"
+    file.write_text("[a]\naws_access_key_id=AKID\naws_secret_access_key=secret\n")
+
+    with serving(host="0.0.0.0", credentials=str(file)) as server:
+        assert urlopen(server.endpoint).read().startswith(b"healthy: ")
