@@ -7,123 +7,25 @@ would, so that all of this can run against DynamoDB.
 from __future__ import annotations
 
 import gzip
-import json
 import re
-import socket
-import ssl
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-import boto3
 import pytest
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
+
+from tests.conformance.raw import JSON, Signer, Wire
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
-PATIENCE_S = 20.0
-JSON = "application/x-amz-json-1.0"
 REQUEST_BYTES_MAX = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Wire:
-    """A connection to the endpoint."""
-
-    def __init__(self, endpoint: str) -> None:
-        address = urlsplit(endpoint)
-        assert address.hostname is not None
-        port = address.port or (443 if address.scheme == "https" else 80)
-        plain = socket.create_connection((address.hostname, port), PATIENCE_S)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.host = address.netloc
-        self._socket = plain
-        if address.scheme == "https":
-            context = ssl.create_default_context()
-            self._socket = context.wrap_socket(plain, server_hostname=address.hostname)
-        self._file = self._socket.makefile("rb")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._file.close()
-        self._socket.close()
-
-    def send(self, data: bytes) -> None:
-        self._socket.sendall(data)
-
-    def ask(self, method: str = "POST", body: bytes = b"", **headers: str) -> Answer:
-        self.send(self.request(method, body, **headers))
-        return self.answer()
-
-    def request(self, method: str = "POST", body: bytes = b"", **headers: str) -> bytes:
-        """The bytes of a request; an underscore in a header's name stands for a hyphen."""
-        lines = {"Host": self.host, "Content-Length": str(len(body))}
-        lines.update({name.replace("_", "-"): value for name, value in headers.items()})
-        if "Transfer-Encoding" in lines:
-            del lines["Content-Length"]
-        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        return f"{method} / HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
-
-    def answer(self) -> Answer:
-        line = self._file.readline()
-        assert line.startswith(b"HTTP/1.1 "), line
-        headers: dict[str, str] = {}
-        while (header := self._file.readline()) != b"\r\n":
-            name, _, value = header.decode("latin-1").partition(":")
-            headers[name.lower()] = value.strip()
-        body = self._file.read(int(headers.get("content-length", "0")))
-        return Answer(int(line.split()[1]), headers, body)
-
-    def rest(self) -> bytes:
-        return self._file.read()
 
 
 @pytest.fixture
 def wire(endpoint: str) -> Iterator[Wire]:
     with Wire(endpoint) as wire:
         yield wire
-
-
-class Signer:
-    """Signs as an SDK does."""
-
-    def __init__(self, endpoint: str, region: str) -> None:
-        theirs = boto3.Session().get_credentials() if "amazonaws.com" in endpoint else None
-        self._credentials = theirs or Credentials("test", "test")
-        self._endpoint = endpoint
-        self._region = region
-
-    def sign(self, operation: str, body: bytes) -> dict[str, str]:
-        request = AWSRequest(
-            "POST",
-            self._endpoint + "/",
-            {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Type": JSON},
-            body,
-        )
-        SigV4Auth(self._credentials, "dynamodb", self._region).add_auth(request)
-        return dict(request.headers.items())
 
 
 @pytest.fixture
