@@ -222,3 +222,176 @@ def test_a_request_hidden_in_another_is_not_served(wire: Wire) -> None:
     )
 
     assert b"healthy" not in wire.rest()
+
+
+def test_head_has_no_body_and_leaves_the_connection_usable(wire: Wire) -> None:
+    assert wire.ask("HEAD").status == 404
+    assert wire.ask("GET").status == 200
+
+
+@pytest.mark.parametrize("path", ["/other", "//", "/index.html?a=b"])
+def test_other_paths_find_nothing(wire: Wire, path: str) -> None:
+    answer = wire.ask(path=path, body=b"{}", Content_Type=JSON, X_Amz_Target=LIST_TABLES)
+
+    assert answer.status == 404
+
+
+def test_nothing_is_found_in_these_words(wire: Wire) -> None:
+    answer = wire.ask("PUT")
+
+    assert answer.body == b"<UnknownOperationException/>\n"
+    assert answer.headers["x-amz-crc32"] == "3552371480"
+    assert re.fullmatch("[0-9A-Z]{52}", answer.headers["x-amzn-requestid"])
+
+
+def test_the_content_type_is_checked_before_the_body_is_parsed(wire: Wire) -> None:
+    answer = wire.ask(body=b"{", Content_Type="text/plain", X_Amz_Target="nonsense")
+
+    assert answer.status == 404
+
+
+def test_without_a_body_the_content_type_is_not_asked_for(wire: Wire) -> None:
+    answer = wire.ask(Content_Type="text/plain", X_Amz_Target="nonsense")
+
+    assert (answer.status, answer.json()) == (400, UNKNOWN_OPERATION)
+
+
+def test_parameters_are_checked_after_the_signature(wire: Wire) -> None:
+    answer = wire.ask(body=b'{"Limit":0}', Content_Type=JSON, X_Amz_Target=LIST_TABLES)
+
+    assert answer.json()["__type"].endswith("#MissingAuthenticationTokenException")
+
+
+def test_a_wrong_json_type_is_told_in_another_field(wire: Wire, signer: Signer) -> None:
+    body = b'{"Limit":"many"}'
+    answer = wire.ask(body=body, **signer.sign("ListTables", body))
+
+    assert answer.status == 400
+    assert answer.json().keys() == {"__type", "Message"}
+    assert answer.json()["__type"] == SERIALIZATION["__type"]
+
+
+def test_what_a_message_quotes_is_escaped(wire: Wire, signer: Signer) -> None:
+    body = b'{"TableName":"say \\"no\\" \\\\ \\n"}'
+    answer = wire.ask(body=body, **signer.sign("DescribeTable", body))
+
+    assert answer.json()["__type"] == "com.amazon.coral.validate#ValidationException"
+    assert 'say "no" \\' in answer.json()["message"]
+
+
+def test_an_error_does_not_end_the_connection(wire: Wire, signer: Signer) -> None:
+    good = signer.sign("ListTables", b"{}")
+
+    statuses = [
+        wire.ask("PUT").status,
+        wire.ask(body=b"{", Content_Type=JSON).status,
+        wire.ask(body=b"{}", Content_Type="text/plain").status,
+        wire.ask(body=b"{}", Content_Type=JSON).status,
+        wire.ask(body=b"{}", Content_Type=JSON, X_Amz_Target=LIST_TABLES).status,
+        wire.ask(body=b"x", Content_Encoding="gzip", **good).status,
+        wire.ask(body=b"{}", **good).status,
+    ]
+
+    assert statuses == [404, 400, 404, 400, 400, 500, 200]
+
+
+def test_a_client_may_wait_to_be_told_to_go_on(wire: Wire, signer: Signer) -> None:
+    request = wire.request(body=b"{}", Expect="100-continue", **signer.sign("ListTables", b"{}"))
+    wire.send(request[:-2])
+
+    assert wire.answer().status == 100
+
+    wire.send(b"{}")
+    assert wire.answer().status == 200
+
+
+def test_a_client_that_says_it_will_close_is_answered_and_closed(
+    wire: Wire, signer: Signer
+) -> None:
+    wire.send(wire.request(body=b"{}", Connection="close", **signer.sign("ListTables", b"{}")))
+
+    assert wire.answer().status == 200
+    assert wire.rest() == b""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"POST /?" + b"a" * 17_000 + b" HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nA: " + b"a" * 17_000],
+    ids=["request line", "headers"],
+)
+def test_a_head_of_more_than_16_kb_is_refused(wire: Wire, head: bytes) -> None:
+    wire.send(head + b"\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+
+    assert 400 <= wire.answer().status < 500
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "status"),
+    [
+        ("deflate", zlib.compress(b"{}"), 200),
+        ("deflate", zlib.compress(b"{}")[:-3], 500),
+        ("deflate", b"", 500),
+        ("gzip", gzip.compress(bytes(REQUEST_BYTES_MAX + 1)), 413),
+        ("identity", b"{}", 200),
+    ],
+    ids=["deflate", "truncated", "empty", "too large", "identity"],
+)
+def test_a_request_may_be_compressed_in_other_ways(
+    wire: Wire, signer: Signer, encoding: str, body: bytes, status: int
+) -> None:
+    answer = wire.ask(body=body, Content_Encoding=encoding, **signer.sign("ListTables", body))
+
+    assert answer.status == status
+    if status == 500:
+        assert answer.json()["__type"].endswith("#InternalServerError")
+
+
+@pytest.mark.parametrize(
+    ("accept", "size_bytes", "encoding"),
+    [
+        ("gzip", 6000, "gzip"),
+        ("deflate", 6000, "deflate"),
+        ("identity", 6000, None),
+        ("gzip", 3000, None),
+    ],
+)
+def test_a_large_answer_is_compressed_if_the_client_wants_it(
+    wire: Wire,
+    signer: Signer,
+    dynamodb: DynamoDBClient,
+    table: str,
+    pk: str,
+    accept: str,
+    size_bytes: int,
+    encoding: str | None,
+) -> None:
+    text = "x" * size_bytes
+    dynamodb.put_item(TableName=table, Item={"pk": {"S": pk}, "text": {"S": text}})
+    body = b'{"TableName":"%b","Key":{"pk":{"S":"%b"}}}' % (table.encode(), pk.encode())
+
+    answer = wire.ask(body=body, Accept_Encoding=accept, **signer.sign("GetItem", body))
+
+    assert answer.status == 200
+    assert answer.headers.get("content-encoding") == encoding
+    assert answer.headers["content-type"] == JSON
+    assert answer.headers["x-amz-crc32"] == str(zlib.crc32(answer.body))
+    inflated = zlib.decompress(answer.body, 47) if encoding else answer.body
+    assert len(inflated) > size_bytes
+
+
+@pytest.mark.parametrize("operation", ["ListTables", "DescribeTable", "Nonsense"])
+def test_another_origin_may_read_errors_too(wire: Wire, signer: Signer, operation: str) -> None:
+    headers = signer.sign(operation, b"{}")
+
+    answer = wire.ask(body=b"{}", Origin="http://example.com", **headers)
+
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+def test_a_preflight_request_that_asks_for_nothing_is_allowed_nothing(wire: Wire) -> None:
+    answer = wire.ask("OPTIONS", Origin="http://example.com")
+
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["access-control-max-age"] == "172800"
+    assert "access-control-allow-methods" not in answer.headers
+    assert "access-control-allow-headers" not in answer.headers
