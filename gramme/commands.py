@@ -91,6 +91,27 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     count_only: bool = False
 
 
+class Scan(msgspec.Struct, frozen=True, gc=False):
+    """Rows with `first <= token <= last`, in one partition; otherwise as in `Query`.
+
+    A page may go on in the next partition, so it is told how much room is left in it: `size_max` for items as
+    DynamoDB counts them, `stored_bytes_max` for their rows as they are.
+    """
+
+    first: int
+    last: int
+    key_names: tuple[str, ...]
+    size_max: int
+    stored_bytes_max: int
+    start: bytes | None = None
+    limit: int | None = None
+    consistent: bool = False
+    filter: Condition | None = None
+    values: Values = {}
+    projection: Projection | None = None
+    count_only: bool = False
+
+
 class Page(msgspec.Struct, frozen=True, gc=False):
     """`items` is empty for a count; `last_key` is JSON bytes, present when there may be more."""
 
@@ -99,6 +120,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     scanned: int
     size: int
     last_key: bytes | None
+    stored_bytes: int = 0
 
 
 class CreateTable(msgspec.Struct, frozen=True):
@@ -113,6 +135,11 @@ class DeleteTable(msgspec.Struct, frozen=True):
     region: str
     name: str
 
+
+# DynamoDB's limit for a page. And ours: a number such as 1E125 counts as 2 bytes and is written with 126, so a page
+# is also bound by what it really holds.
+PAGE_SIZE_MAX = 1 << 20
+PAGE_STORED_BYTES_MAX = 4 << 20
 
 Write = Put | Update | Delete
 Administration = CreateTable | DeleteTable

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
 from typing import NewType
 
 Token = NewType("Token", int)
@@ -66,8 +65,17 @@ class PartitionMap:
             return self.partitions[0]
         return self.partitions[bisect_right(self._starts, int.from_bytes(token)) - 1]
 
+    def between(self, first: int, last: int) -> Sequence[Partition]:
+        """The partitions that own a token from `first` to `last`, in token order."""
+        starts = self._starts
+        return self.partitions[bisect_right(starts, first) - 1 : bisect_right(starts, last)]
+
+
+def segment_range(segment: int, total: int) -> tuple[int, int]:
+    """The tokens of one of `total` segments of equal width, as (start, last)."""
+    return TOKEN_SPACE * segment // total, TOKEN_SPACE * (segment + 1) // total - 1
+
 
 def even_ranges(count: int) -> list[tuple[int, int]]:
     """Cut the hash space into `count` ranges of equal width, as (start, last)."""
-    bounds = [TOKEN_SPACE * i // count for i in range(count + 1)]
-    return [(start, end - 1) for start, end in pairwise(bounds)]
+    return [segment_range(position, count) for position in range(count)]

@@ -1,4 +1,4 @@
-"""One page of a query: rows in key order, a slice at a time, until a limit is met.
+"""One page of a query or a scan: rows in key order, a slice at a time, until a limit is met.
 
 DynamoDB counts towards a page's megabyte what was read, before filter and projection, and counts towards Limit what
 was evaluated. A slice is what may be done without letting other requests run; the scan itself is a view of one moment, so
@@ -12,18 +12,20 @@ from collections.abc import Callable, Iterator
 
 from gramme.codec.item import HEADER_BYTES, size_of
 from gramme.codec.json import decode_item, encode_item
-from gramme.commands import Page, Query
+from gramme.commands import PAGE_SIZE_MAX, PAGE_STORED_BYTES_MAX, Page, Query, Scan
 
-PAGE_BYTES_MAX = 1 << 20
-# A number such as 1E125 counts as 2 bytes and is written with 126, so a page is also bound by what it really holds.
-PAGE_STORED_BYTES_MAX = 4 << 20
 # About a millisecond of work: rows that are only copied are cheap, rows that are decoded are not.
 SLICE_BYTES_COPIED = 256 << 10
 SLICE_BYTES_DECODED = 64 << 10
 SLICE_ROWS = 512
 
 
-async def read_page(rows: Iterator[tuple[bytes, bytes]], query: Query) -> Page:
+async def read_page(
+    rows: Iterator[tuple[bytes, bytes]],
+    query: Query | Scan,
+    size_max: int = PAGE_SIZE_MAX,
+    stored_bytes_max: int = PAGE_STORED_BYTES_MAX,
+) -> Page:
     """Read `rows`, which begin after the query's start key, into a page."""
     select = _selector(query)
     slice_bytes = SLICE_BYTES_COPIED if select is None else SLICE_BYTES_DECODED
@@ -41,7 +43,7 @@ async def read_page(rows: Iterator[tuple[bytes, bytes]], query: Query) -> Page:
         shown = body if select is None else select(body)
         if shown is not None:
             items.append(shown)
-        if scanned == limit or size >= PAGE_BYTES_MAX or stored_bytes >= PAGE_STORED_BYTES_MAX:
+        if scanned == limit or size >= size_max or stored_bytes >= stored_bytes_max:
             more = True
             break
         if stored_bytes > slice_end or not scanned % SLICE_ROWS:
@@ -49,10 +51,10 @@ async def read_page(rows: Iterator[tuple[bytes, bytes]], query: Query) -> Page:
             await asyncio.sleep(0)
     count = len(items)
     last_key = _last_key(body, query.key_names) if more else None
-    return Page([] if query.count_only else items, count, scanned, size, last_key)
+    return Page([] if query.count_only else items, count, scanned, size, last_key, stored_bytes)
 
 
-def _selector(query: Query) -> Callable[[bytes], bytes | None] | None:
+def _selector(query: Query | Scan) -> Callable[[bytes], bytes | None] | None:
     """What to show of an item, None where the filter leaves it out; or None if all is shown of all."""
     condition, projection, values = query.filter, query.projection, query.values
     if condition is None and projection is None:

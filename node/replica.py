@@ -6,7 +6,8 @@ unflushed state from leaving the node:
 
 - an answer drawn from a proposed item, a failed condition included, waits for that item's round;
 - a page, which reads the engine, waits for the round whose rows are written but not yet flushed, if that round
-  touches the page's partition key. What is proposed and not yet written it cannot see.
+  touches the page's partition key; a page of a scan, which has many, waits if the round touches the partition. What is
+  proposed and not yet written a page cannot see.
 
 With one member the group needs no log: the effect batch is the log, with the term, index and epoch an entry would have.
 """
@@ -21,8 +22,8 @@ import msgspec
 from gramme.clock import Clock
 from gramme.codec.item import body_of, size_of
 from gramme.codec.json import decode_item, encode_item
-from gramme.commands import Found, Get, Page, Query, Write, Written
-from gramme.errors import GrammeError
+from gramme.commands import Found, Get, Page, Query, Scan, Write, Written
+from gramme.errors import GrammeError, Throttling
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import change_row, item_row, next_state
 from gramme.node.engine.api import Engine, Family, Operation, Row
@@ -31,6 +32,7 @@ from gramme.node.engine.keyspace import (
     ReplicaState,
     state_key,
     table_prefix,
+    token_bound,
 )
 from gramme.node.evaluate import evaluate
 from gramme.node.flushed import Flushed
@@ -161,9 +163,42 @@ class Replica:
             await visible.flushed
         return page
 
+    async def scan(self, scan: Scan) -> Page:
+        lower = token_bound(self.table_id, scan.first)
+        if scan.start is not None:
+            lower = max(lower, self._prefix + scan.start + b"\0")
+        upper = token_bound(self.table_id, scan.last + 1)
+        if lower >= upper:
+            return Page([], 0, 0, 0, None)
+        visible = self._written_round
+        rows = self._engine.scan(Family.ITEM, lower, upper)
+        page = await read_page(rows, scan, scan.size_max, scan.stored_bytes_max)
+        if visible is not None:
+            await visible.flushed
+        return page
+
     # Writes
 
     async def write(self, write: Write) -> Written:
+        try:
+            written, round = self.begin(write)
+        except Throttling:
+            raise
+        except GrammeError:
+            # The refusal may be drawn from a proposed item, and nothing else has run since it was.
+            pending = self._overlay.get(write.key)
+            if pending is not None:
+                await pending.round.flushed
+            raise
+        if round is not None:
+            await round.flushed
+        return written
+
+    def begin(self, write: Write) -> tuple[Written, Round | None]:
+        """Do all of a write but wait: what may be answered, and the round to wait for before it is.
+
+        Raises what `write` does, at once.
+        """
         self._commits.admit()
         for check in self.on_admit:
             check()
@@ -172,18 +207,11 @@ class Replica:
         current = (
             self._engine.get(Family.ITEM, self._prefix + key) if pending is None else pending.stored
         )
-        try:
-            outcome = evaluate(self._table, current, write, watched=self.watched)
-        except GrammeError:
-            if pending is not None:
-                await pending.round.flushed
-            raise
+        outcome = evaluate(self._table, current, write, watched=self.watched)
         if outcome.effective:
             round = self._propose_item(key, current, outcome.new, outcome.size)
-            await round.flushed
-        elif pending is not None:
-            await pending.round.flushed
-        return outcome.written
+            return outcome.written, round
+        return outcome.written, None if pending is None else pending.round
 
     def _propose_item(self, key: bytes, old: bytes | None, body: bytes | None, size: int) -> Round:
         version = Version(self.state.index + 1, 0)

@@ -6,7 +6,7 @@ Embedded, a router calls this object where a cluster will have a gRPC stream; it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -14,11 +14,14 @@ from gramme.clock import Clock
 from gramme.commands import (
     Administration,
     CreateTable,
+    Delete,
     DeleteTable,
     Found,
     Get,
     Page,
+    Put,
     Query,
+    Scan,
     Write,
     Written,
 )
@@ -44,6 +47,8 @@ from gramme.partitions import Partition, PartitionMap
 
 # Entries an index may be behind its table before the table takes no more writes.
 INDEX_BACKLOG_MAX = 1_000_000
+# About a millisecond of proposing: most of it is copying and summing up the items.
+SLICE_BYTES_PROPOSED = 256 << 10
 
 
 @dataclass(slots=True)
@@ -125,6 +130,35 @@ class Node:
     async def query(self, partition: Partition, query: Query) -> Page:
         replica = self._replicas.get(partition.group) or await self._gone(partition)
         return await replica.query(query)
+
+    async def scan(self, partition: Partition, scan: Scan) -> Page:
+        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        return await replica.scan(scan)
+
+    async def write_all(
+        self, writes: Sequence[tuple[Partition, Put | Delete]]
+    ) -> list[Written | Throttling]:
+        """All writes are proposed before any is waited for, so that a usual batch is in one round."""
+        answers: list[Written | Throttling] = []
+        rounds: dict[Round, None] = {}
+        slice_bytes = 0
+        for partition, write in writes:
+            if slice_bytes > SLICE_BYTES_PROPOSED:
+                slice_bytes = 0
+                await asyncio.sleep(0)
+            replica = self._replicas.get(partition.group) or await self._gone(partition)
+            try:
+                written, round = replica.begin(write)
+            except Throttling as refusal:
+                answers.append(refusal)
+                continue
+            answers.append(written)
+            slice_bytes += written.old_size + (len(write.item) if type(write) is Put else 0)
+            if round is not None:
+                rounds[round] = None
+        for round in rounds:
+            await round.flushed
+        return answers
 
     async def administer(self, command: Administration) -> Table:
         async with self._meta.lock:

@@ -6,9 +6,22 @@ a function call into the node of the same process. Above and below the seam the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from gramme.commands import Administration, Found, Get, Page, Query, Write, Written
+from gramme.commands import (
+    Administration,
+    Delete,
+    Found,
+    Get,
+    Page,
+    Put,
+    Query,
+    Scan,
+    Write,
+    Written,
+)
+from gramme.errors import Throttling
 from gramme.model.table import Table
 from gramme.partitions import Partition
 
@@ -21,6 +34,14 @@ class Nodes(Protocol):
     async def write(self, partition: Partition, write: Write) -> Written: ...
 
     async def query(self, partition: Partition, query: Query) -> Page: ...
+
+    async def scan(self, partition: Partition, scan: Scan) -> Page: ...
+
+    async def write_all(
+        self, writes: Sequence[tuple[Partition, Put | Delete]]
+    ) -> list[Written | Throttling]:
+        """Do writes that have no conditions, side by side. Each has its answer: written, or refused for now."""
+        ...
 
     async def administer(self, command: Administration) -> Table:
         """Change the catalog; returns the table as created, or as it was before it was deleted."""

@@ -14,6 +14,7 @@ from gramme.router.operations.get_item import get_item
 from gramme.router.operations.list_tables import list_tables
 from gramme.router.operations.put_item import put_item
 from gramme.router.operations.query import query
+from gramme.router.operations.scan import scan
 from gramme.router.operations.update_item import update_item
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
@@ -25,5 +26,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "ListTables": list_tables,
     "PutItem": put_item,
     "Query": query,
+    "Scan": scan,
     "UpdateItem": update_item,
 }

@@ -6,6 +6,7 @@ written as they are: what may stand in a table's name, an ARN or an index's name
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gramme.capacity import write_units
@@ -33,6 +34,20 @@ def consumed_by_index(body: dict[str, Any], units: float) -> bytes | None:
     return _member(body, units, breakdown)
 
 
+def consumed_by_tables(body: dict[str, Any], units_by_name: Mapping[str, float]) -> bytes | None:
+    """Likewise for a batch, which may have touched several tables."""
+    detail = body.get("ReturnConsumedCapacity")
+    if detail is None or detail == "NONE":
+        return None
+    told = (
+        _capacity(
+            name, units, f',"Table":{{"CapacityUnits":{units}}}' if detail == "INDEXES" else ""
+        )
+        for name, units in units_by_name.items()
+    )
+    return f'"ConsumedCapacity":[{",".join(told)}]'.encode()
+
+
 def answer_to_write(body: dict[str, Any], written: Written) -> bytes:
     """The whole response of PutItem, UpdateItem and DeleteItem."""
     attributes = written.attributes
@@ -48,7 +63,8 @@ def answer_to_write(body: dict[str, Any], written: Written) -> bytes:
 
 
 def _member(body: dict[str, Any], units: float, breakdown: str) -> bytes:
-    name = body["TableName"]
-    return (
-        f'"ConsumedCapacity":{{"TableName":"{name}","CapacityUnits":{units}{breakdown}}}'
-    ).encode()
+    return f'"ConsumedCapacity":{_capacity(body["TableName"], units, breakdown)}'.encode()
+
+
+def _capacity(name: str, units: float, breakdown: str) -> str:
+    return f'{{"TableName":"{name}","CapacityUnits":{units}{breakdown}}}'

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gramme.capacity import read_units
-from gramme.commands import Page, Query
+from gramme.commands import Query
 from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
 from gramme.expressions.key_condition import KeyCondition
@@ -16,11 +15,11 @@ from gramme.expressions.projection import Projection
 from gramme.model.item import Item, Values
 from gramme.partitions import TOKEN_BYTES
 from gramme.router.operations.bounds import bounds_of, names_one_row
-from gramme.router.operations.consumed import consumed_by_index, consumed_by_table
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
 from gramme.router.operations.legacy.filters import OlderParameters, read_older
 from gramme.router.operations.legacy.key_conditions import key_conditions
+from gramme.router.operations.page_answer import answer_with_page
 from gramme.router.operations.parameters import Parameters
 from gramme.router.operations.selection import check_filter, check_projected, check_select
 from gramme.router.operations.start_key import check_start_key, normalise_start_key, start_row
@@ -60,7 +59,7 @@ async def query(context: Context, caller: Caller, body: dict[str, Any]) -> bytes
     command = _command(context.catalog.seed, target, body, expressions, values, start_key)
     partition = target.partitions.find(command.lower[:TOKEN_BYTES])
     page = await context.nodes.query(partition, command)
-    return _answer(body, target, page)
+    return answer_with_page(body, target, page)
 
 
 def _read_expressions(placeholders: Placeholders, body: dict[str, Any]) -> Expressions:
@@ -131,20 +130,3 @@ def _command(
         projection,
         select == "COUNT",
     )
-
-
-def _answer(body: dict[str, Any], target: Target, page: Page) -> bytes:
-    end = b'"Count":%d,"ScannedCount":%d' % (page.count, page.scanned)
-    if page.last_key is not None:
-        end += b',"LastEvaluatedKey":' + page.last_key
-    if body.get("ReturnConsumedCapacity") is not None:
-        # The sizes of a page's items are rounded up together, not one by one.
-        units = read_units(page.size, body.get("ConsistentRead") is True)
-        consumed_by = consumed_by_table if target.index is None else consumed_by_index
-        consumed = consumed_by(body, units)
-        if consumed is not None:
-            end += b"," + consumed
-    if body.get("Select") == "COUNT":
-        return b"{%b}" % end
-    # A page may be a megabyte, so its items are copied no more often than they must.
-    return b"".join((b'{"Items":[', b",".join(page.items), b"],", end, b"}"))

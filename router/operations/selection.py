@@ -1,9 +1,9 @@
-"""Select: which attributes a Query returns, and whether the index it reads has them."""
+"""Select: which attributes a Query or Scan returns, and whether the index it reads has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
@@ -12,11 +12,12 @@ from gramme.model.table import Index
 from gramme.router.operations.target import Target
 
 # Query says this before its complaints about Select; Scan does not.
-_ENVELOPE = "1 validation error detected: "
+QUERY_ENVELOPE: Final = "1 validation error detected: "
+SCAN_ENVELOPE: Final = ""
 _INVALID = "One or more parameter values were invalid: "
 
 
-def check_select(body: dict[str, Any]) -> None:
+def check_select(body: dict[str, Any], envelope: str = QUERY_ENVELOPE) -> None:
     """What can be said of Select without the table."""
     select = body.get("Select")
     if select is None:
@@ -27,16 +28,16 @@ def check_select(body: dict[str, Any]) -> None:
         if select != "SPECIFIC_ATTRIBUTES":
             chosen = "only the Count" if select == "COUNT" else select
             raise ValidationError(
-                f"{_ENVELOPE}Cannot specify the {given} when choosing to get {chosen}"
+                f"{envelope}Cannot specify the {given} when choosing to get {chosen}"
             )
     elif select == "SPECIFIC_ATTRIBUTES":
         raise ValidationError(
-            f"{_ENVELOPE}Must specify the AttributesToGet or ProjectionExpression "
+            f"{envelope}Must specify the AttributesToGet or ProjectionExpression "
             "when choosing to get SPECIFIC_ATTRIBUTES"
         )
     if select == "ALL_PROJECTED_ATTRIBUTES" and body.get("IndexName") is None:
         raise ValidationError(
-            f"{_ENVELOPE}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+            f"{envelope}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
         )
 
 
@@ -63,11 +64,7 @@ def check_projected(
     index = target.index
     if index is None or index.projection == "ALL":
         return
-    if select == "ALL_ATTRIBUTES":
-        raise ValidationError(
-            f"{_INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
-            f"{index.name} because its projection type is not ALL"
-        )
+    check_all_attributes(target, select)
     missing = _missing(target, index, () if projection is None else projection.attributes)
     if missing:
         raise ValidationError(
@@ -78,6 +75,15 @@ def check_projected(
         raise ValidationError(
             f"{_INVALID}Secondary index {index.name} "
             f"does not project one or more filter attributes: [{missing}]"
+        )
+
+
+def check_all_attributes(target: Target, select: str | None) -> None:
+    index = target.index
+    if select == "ALL_ATTRIBUTES" and index is not None and index.projection != "ALL":
+        raise ValidationError(
+            f"{_INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
+            f"{index.name} because its projection type is not ALL"
         )
 
 

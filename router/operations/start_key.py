@@ -1,7 +1,7 @@
-"""ExclusiveStartKey of a Query: checked against the schema, then against what the query asks for.
+"""ExclusiveStartKey of a Query or Scan: checked against the schema, then against what the request asks for.
 
-It must have exactly the key attributes, of the table and of the index if one is read, and lie where the query
-looks; the item need not exist.
+It must have exactly the key attributes, of the table and of the index if one is read, and lie where the query or
+the scan's segment looks; the item need not exist.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from gramme.expressions.key_condition import KeyRange
 from gramme.model.item import Item
 from gramme.model.keys import check_key
 from gramme.model.values import normalise_item
+from gramme.partitions import TOKEN_BYTES, segment_range
 from gramme.router.operations.bounds import Bounds, names_one_row
 from gramme.router.operations.target import Target, encode_attributes, partition_prefix
 
@@ -41,6 +42,12 @@ def normalise_start_key(body: dict[str, Any]) -> Item | None:
 
 def check_start_key(target: Target, key: Item) -> None:
     """Check names and types. A wrong type is worded by whether the queried key or only the table's has it."""
+    check_queried_part(target, key)
+    check_table_part(target, key)
+
+
+def check_queried_part(target: Target, key: Item) -> None:
+    """Check that there are as many attributes as there should be, and those of the key that is read."""
     if len(key) != len(target.key_names):
         raise ValidationError(_INVALID)
     for attribute in target.hashes + target.ranges:
@@ -49,17 +56,21 @@ def check_start_key(target: Target, key: Item) -> None:
             raise ValidationError(_INVALID)
         if attribute.type not in value:
             raise ValidationError(_NO_MATCH)
-    names = (attribute.name for attribute in target.table.keys)
+
+
+def check_table_part(target: Target, key: Item) -> None:
+    """Check the table's key, which is all of the start key unless an index is read."""
+    if target.index is not None:
+        key = {attribute.name: key.get(attribute.name, {}) for attribute in target.table.keys}
     try:
-        check_key(target.table, {name: key.get(name, {}) for name in names})
+        check_key(target.table, key)
     except ValidationError as error:
         raise ValidationError(f"{_INVALID}: {error.message}") from None
 
 
 def start_row(seed: bytes, target: Target, key: Item, wanted: KeyRange, bounds: Bounds) -> bytes:
     """The row key that a checked start key stands for. Raises if the query does not pass it."""
-    partition = partition_prefix(seed, encode_attributes(target.hashes, key))
-    tail = encode_attributes(target.ranges + target.tail, key)
+    partition, tail = _row(seed, target, key)
     has_predicate = wanted.operator is not None or bool(wanted.equal)
     if has_predicate and not bounds.lower <= bounds.partition + tail < bounds.upper:
         raise ValidationError(_PREDICATE)
@@ -68,3 +79,24 @@ def start_row(seed: bytes, target: Target, key: Item, wanted: KeyRange, bounds: 
     if names_one_row(target, wanted):
         raise ValidationError(_ONE_ROW)
     return partition + tail
+
+
+def start_row_of_scan(seed: bytes, target: Target, key: Item) -> bytes:
+    """Likewise for a scan, which passes every key of its segment."""
+    return b"".join(_row(seed, target, key))
+
+
+def check_segment(row: bytes, segment: int, total: int) -> None:
+    """Check that a scan of this segment passes a row."""
+    first, last = segment_range(segment, total)
+    if not first <= int.from_bytes(row[:TOKEN_BYTES]) <= last:
+        raise ValidationError(
+            f"{_INVALID}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct "
+            f"Segment. TotalSegments: {total} Segment: {segment}"
+        )
+
+
+def _row(seed: bytes, target: Target, key: Item) -> tuple[bytes, bytes]:
+    """A row's key in two parts: what it shares with its partition key's other rows, and the rest."""
+    partition = partition_prefix(seed, encode_attributes(target.hashes, key))
+    return partition, encode_attributes(target.ranges + target.tail, key)

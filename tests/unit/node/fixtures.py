@@ -9,7 +9,15 @@ from contextlib import asynccontextmanager
 import orjson
 
 from gramme.clock import VirtualClock
-from gramme.commands import Delete, Get, Put, Query
+from gramme.commands import (
+    PAGE_SIZE_MAX,
+    PAGE_STORED_BYTES_MAX,
+    Delete,
+    Get,
+    Put,
+    Query,
+    Scan,
+)
 from gramme.model.item import Item
 from gramme.model.table import Index, KeyAttribute, Table
 from gramme.node.commit import CommitLoop
@@ -102,3 +110,7 @@ def a_get(id: str) -> Get:
 
 def a_query() -> Query:
     return Query(b"\0" * 8, b"\0" * 7 + b"\1", ("id",))
+
+
+def a_scan(first: int = 0, last: int = TOKEN_SPACE - 1, start: bytes | None = None) -> Scan:
+    return Scan(first, last, ("id",), PAGE_SIZE_MAX, PAGE_STORED_BYTES_MAX, start)

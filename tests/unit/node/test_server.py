@@ -1,4 +1,4 @@
-"""A node through the life of a table: deletes that race with index work, with readers, and with a stop."""
+"""A node: batches of writes, and the life of a table, whose end races with work, readers and a stop."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gramme.clock import VirtualClock
-from gramme.commands import CreateTable, DeleteTable
-from gramme.errors import ResourceNotFound
+from gramme.commands import CreateTable, DeleteTable, Written
+from gramme.errors import ResourceNotFound, Throttling
 from gramme.node.engine.keyspace import TableRecord
-from gramme.node.server import Node, NodeSettings
+from gramme.node.server import SLICE_BYTES_PROPOSED, Node, NodeSettings
 from gramme.partitions import Partition
-from tests.unit.node.fixtures import INDEXED, NOW_MS, GatedEngine, a_get, a_put, settle
+from tests.unit.node.fixtures import INDEXED, NOW_MS, GatedEngine, a_delete, a_get, a_put, settle
 
 DELETE = DeleteTable(INDEXED.account, INDEXED.region, INDEXED.name)
 
@@ -93,3 +93,70 @@ async def test_a_table_created_during_a_stop_does_not_hold_it_up() -> None:
         await made.task
 
         assert made.records == []
+
+
+async def test_writes_of_a_batch_share_one_flush() -> None:
+    async with running() as made:
+        partition = await made.create()
+        await settle(50)
+        flushes = made.engine.flushes
+
+        answers = await made.node.write_all(
+            [(partition, a_put(str(number))) for number in range(24)] + [(partition, a_delete("x"))]
+        )
+
+        assert made.engine.flushes == flushes + 1
+        assert all(isinstance(answer, Written) for answer in answers)
+        assert (await made.node.get(partition, a_get("23"))).item is not None
+
+
+async def test_a_batch_is_answered_when_it_is_durable() -> None:
+    async with running() as made:
+        partition = await made.create()
+        made.engine.gate.clear()
+        batch = asyncio.ensure_future(
+            made.node.write_all([(partition, a_put("a")), (partition, a_put("b"))])
+        )
+        await settle()
+        assert not batch.done()
+
+        made.engine.gate.set()
+
+        assert len(await batch) == 2
+
+
+async def test_a_large_batch_lets_others_run() -> None:
+    async with running() as made:
+        partition = await made.create()
+        await settle(50)
+        large = a_put("a", text="x" * SLICE_BYTES_PROPOSED)
+        made.engine.gate.clear()
+        batch = asyncio.ensure_future(
+            made.node.write_all([(partition, large), (partition, a_put("b"))])
+        )
+        deleting = asyncio.ensure_future(made.node.administer(DELETE))
+        await settle()
+
+        # The delete came between the two writes.
+        made.engine.gate.set()
+
+        with pytest.raises(ResourceNotFound):
+            await batch
+        await deleting
+
+
+async def test_a_batch_tells_which_writes_there_was_no_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gramme.node.commit.PROPOSED_BYTES_MAX", 100)
+    async with running() as made:
+        partition = await made.create()
+        await settle(50)
+
+        answers = await made.node.write_all(
+            [(partition, a_put(name, text="x" * 60)) for name in ("a", "b", "c")]
+        )
+
+        assert [isinstance(answer, Throttling) for answer in answers] == [False, True, True]
+        assert (await made.node.get(partition, a_get("a"))).item is not None
+        assert (await made.node.get(partition, a_get("b"))).item is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -15,12 +16,20 @@ from gramme.commands import (
     Page,
     Put,
     Query,
+    Scan,
     Write,
     Written,
 )
-from gramme.errors import ResourceInUse
+from gramme.errors import ResourceInUse, Throttling
 from gramme.model.table import Table
-from gramme.partitions import GroupId, Partition, PartitionMap, TableId, even_ranges
+from gramme.partitions import (
+    TOKEN_BYTES,
+    GroupId,
+    Partition,
+    PartitionMap,
+    TableId,
+    even_ranges,
+)
 from gramme.router.catalog import Catalog, CatalogEntry
 
 Row = tuple[bytes, int]
@@ -35,6 +44,9 @@ class FakeNodes:
     get_seen: Get | None = None
     write_seen: Write | None = None
     query_seen: Query | None = None
+    scans_seen: list[Scan] = field(default_factory=list)
+    # Refuses writes of a batch from this one on.
+    room: int | None = None
     created: int = 0
 
     async def get(self, partition: Partition, get: Get) -> Found:
@@ -62,14 +74,26 @@ class FakeNodes:
             keys.reverse()
         if query.start in keys:
             keys = keys[keys.index(query.start) + 1 :]
-        page = keys[: query.limit]
-        last_key = None
-        if len(page) < len(keys):
-            last = orjson.loads(rows[page[-1]][0])
-            last_key = orjson.dumps({name: last[name] for name in query.key_names})
-        items = [] if query.count_only else [rows[key][0] for key in page]
-        size = sum(rows[key][1] for key in page)
-        return Page(items, len(page), len(page), size, last_key)
+        return _page(rows, keys, query)
+
+    async def scan(self, partition: Partition, scan: Scan) -> Page:
+        self.scans_seen.append(scan)
+        rows = self._rows(partition)
+        first, last = scan.first.to_bytes(TOKEN_BYTES), scan.last.to_bytes(TOKEN_BYTES)
+        keys = sorted(key for key in rows if first <= key[:TOKEN_BYTES] <= last)
+        if scan.start is not None:
+            keys = [key for key in keys if key > scan.start]
+        return _page(rows, keys, scan)
+
+    async def write_all(
+        self, writes: Sequence[tuple[Partition, Put | Delete]]
+    ) -> list[Written | Throttling]:
+        return [
+            await self.write(partition, write)
+            if self.room is None or position < self.room
+            else Throttling("no room")
+            for position, (partition, write) in enumerate(writes)
+        ]
 
     async def administer(self, command: Administration) -> Table:
         if isinstance(command, CreateTable):
@@ -100,3 +124,14 @@ class FakeNodes:
 
     def _rows(self, partition: Partition) -> dict[bytes, Row]:
         return self.rows.setdefault(partition.table, {})
+
+
+def _page(rows: dict[bytes, Row], keys: list[bytes], query: Query | Scan) -> Page:
+    page = keys[: query.limit]
+    last_key = None
+    if len(page) < len(keys) or len(page) == query.limit:
+        last = orjson.loads(rows[page[-1]][0])
+        last_key = orjson.dumps({name: last[name] for name in query.key_names})
+    items = [] if query.count_only else [rows[key][0] for key in page]
+    size = sum(rows[key][1] for key in page)
+    return Page(items, len(page), len(page), size, last_key, size)
