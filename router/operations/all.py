@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from gramme.router.operations.batch_get_item import batch_get_item
+from gramme.router.operations.batch_write_item import batch_write_item
 from gramme.router.operations.context import Operation
 from gramme.router.operations.create_table import create_table
 from gramme.router.operations.delete_item import delete_item
@@ -18,6 +20,8 @@ from gramme.router.operations.scan import scan
 from gramme.router.operations.update_item import update_item
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
+    "BatchGetItem": batch_get_item,
+    "BatchWriteItem": batch_write_item,
     "CreateTable": create_table,
     "DeleteItem": delete_item,
     "DeleteTable": delete_table,

@@ -1,0 +1,157 @@
+"""BatchWriteItem: up to 25 puts and deletes, of any tables, each on its own.
+
+The whole request is checked before anything is written. The writes go to the node together, so that they share a flush.
+What the node has no room for just now comes back as UnprocessedItems, and is the caller's to send again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from gramme.capacity import write_units
+from gramme.codec.json import encode_item
+from gramme.commands import Delete, Put, Written
+from gramme.errors import Throttling, ValidationError
+from gramme.model.keys import check_index_keys, check_key
+from gramme.model.values import ITEM_SIZE_MAX, SEVERAL, TOO_LARGE, normalise_item
+from gramme.partitions import GroupId, Partition
+from gramme.router.catalog import CatalogEntry, Place
+from gramme.router.operations.consumed import consumed_by_tables
+from gramme.router.operations.context import Caller, Context
+from gramme.router.operations.keys import locate
+from gramme.router.operations.tables import find_table
+from gramme.router.validation.interpreter import validate
+
+REQUESTS_MAX: Final = 25
+# About a millisecond of checking and encoding, after which others get a turn of the loop.
+SLICE_BYTES: Final = 128 << 10
+
+_TOO_MANY = "Too many items requested for the BatchWriteItem call"
+_DUPLICATES = "Provided list of item keys contains duplicates"
+
+# A table's name or ARN as the caller wrote it -> its PutRequests and DeleteRequests.
+Requests = dict[str, list[dict[str, Any]]]
+
+
+class Batch(NamedTuple):
+    """The writes, and of each the table's name and the request it came from."""
+
+    writes: list[tuple[Partition, Put | Delete]]
+    sources: list[tuple[str, dict[str, Any]]]
+
+
+async def batch_write_item(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
+    validate("BatchWriteItem", body)
+    requests: Requests = body["RequestItems"]
+    sizes = await _normalise(requests)
+    batch = await _read_batch(context, caller, requests, sizes)
+    answers = await context.nodes.write_all(batch.writes)
+    return _answer(body, batch, answers)
+
+
+async def _normalise(requests: Requests) -> list[int]:
+    """Check what needs no table, put all values in their normal form, and return the sizes of items and keys."""
+    sizes: list[int] = []
+    slice_bytes = 0
+    for of_table in requests.values():
+        for request in of_table:
+            if len(sizes) == REQUESTS_MAX:
+                raise ValidationError(_TOO_MANY)
+            if slice_bytes > SLICE_BYTES:
+                slice_bytes = 0
+                await asyncio.sleep(0)
+            size = _normalise_request(request)
+            sizes.append(size)
+            slice_bytes += size
+    return sizes
+
+
+def _normalise_request(request: dict[str, Any]) -> int:
+    put, delete = request.get("PutRequest"), request.get("DeleteRequest")
+    if (put is None) == (delete is None):
+        # DynamoDB has no words of its own for this.
+        raise ValidationError(SEVERAL)
+    if put is None:
+        assert delete is not None
+        return normalise_item(delete["Key"])
+    size = normalise_item(put["Item"])
+    if size > ITEM_SIZE_MAX:
+        raise ValidationError(TOO_LARGE)
+    return size
+
+
+async def _read_batch(
+    context: Context, caller: Caller, requests: Requests, sizes: list[int]
+) -> Batch:
+    """Everything that needs the tables."""
+    batch = Batch([], [])
+    # A table may be given twice, by its name and by its ARN, but a group belongs to one table.
+    seen: set[tuple[GroupId, bytes]] = set()
+    next_size = iter(sizes)
+    slice_bytes = 0
+    for name, of_table in requests.items():
+        entry = find_table(context, caller, name)
+        for request in of_table:
+            if slice_bytes > SLICE_BYTES:
+                slice_bytes = 0
+                await asyncio.sleep(0)
+            size = next(next_size)
+            write, partition = _read_request(context.catalog.seed, entry, request, size)
+            where = partition.group, write.key
+            if where in seen:
+                raise ValidationError(_DUPLICATES)
+            seen.add(where)
+            slice_bytes += size
+            batch.writes.append((partition, write))
+            batch.sources.append((name, request))
+    return batch
+
+
+def _read_request(
+    seed: bytes, entry: CatalogEntry, request: dict[str, Any], size: int
+) -> tuple[Put | Delete, Partition]:
+    put = request.get("PutRequest")
+    if put is None:
+        key = request["DeleteRequest"]["Key"]
+        place = entry.place(key, True)
+        if place is None:
+            check_key(entry.table, key)
+            place = locate(seed, entry, key)
+        return Delete(place[0]), place[1]
+    item = put["Item"]
+    row, partition = entry.place(item, False) or _locate_item(seed, entry, item)
+    if entry.table.indexes:
+        check_index_keys(entry.table, item)
+    return Put(row, encode_item(item), size), partition
+
+
+def _locate_item(seed: bytes, entry: CatalogEntry, item: dict[str, Any]) -> Place:
+    """A batch says of an item's key what other operations say of a Key, and less than PutItem does."""
+    names = [attribute.name for attribute in entry.table.keys]
+    check_key(entry.table, {name: item[name] for name in names if name in item})
+    return locate(seed, entry, item)
+
+
+def _answer(body: dict[str, Any], batch: Batch, answers: list[Written | Throttling]) -> bytes:
+    units = dict.fromkeys(body["RequestItems"], 0.0)
+    unprocessed: Requests = {}
+    refusal = None
+    for (name, request), answer in zip(batch.sources, answers, strict=True):
+        if isinstance(answer, Throttling):
+            refusal = answer
+            unprocessed.setdefault(name, []).append(request)
+        else:
+            units[name] += write_units(max(answer.old_size, answer.new_size))
+    if refusal is not None and all(isinstance(answer, Throttling) for answer in answers):
+        raise refusal
+    members = [b'"UnprocessedItems":' + orjson.dumps(unprocessed)]
+    if body.get("ReturnItemCollectionMetrics") == "SIZE":
+        # Only tables with local indexes have item collections.
+        members.append(b'"ItemCollectionMetrics":{}')
+    consumed = consumed_by_tables(body, units)
+    if consumed is not None:
+        members.append(consumed)
+    return b"{" + b",".join(members) + b"}"
