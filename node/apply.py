@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from zlib import crc32
 
 from gramme.codec.item import body_of, encode_stored, size_of
@@ -33,18 +34,19 @@ def change_row(
 
 
 def next_state(
-    state: ReplicaState, index: int, clock: int, old: bytes | None, row: Row
+    state: ReplicaState, index: int, clock: int, replaced: Iterable[tuple[bytes | None, Row]]
 ) -> ReplicaState:
-    """The replica's sums after `row` has replaced `old`."""
+    """The replica's sums after each row has replaced what stood in its place."""
     checksum, count, total = state.checksum, state.item_count, state.item_bytes
-    key_checksum = crc32(row.key)
-    if old is not None:
-        checksum -= crc32(old, key_checksum)
-        count -= 1
-        total -= size_of(old)
-    new = row.value
-    if new is not None:
-        checksum += crc32(new, key_checksum)
-        count += 1
-        total += size_of(new)
+    for old, row in replaced:
+        key_checksum = crc32(row.key)
+        if old is not None:
+            checksum -= crc32(old, key_checksum)
+            count -= 1
+            total -= size_of(old)
+        new = row.value
+        if new is not None:
+            checksum += crc32(new, key_checksum)
+            count += 1
+            total += size_of(new)
     return ReplicaState(state.term, index, state.epoch, checksum & _SUM, count, total, clock)

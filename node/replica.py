@@ -14,7 +14,7 @@ With one member the group needs no log: the effect batch is the log, with the te
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -22,8 +22,8 @@ import msgspec
 from gramme.clock import Clock
 from gramme.codec.item import body_of, size_of
 from gramme.codec.json import decode_item, encode_item
-from gramme.commands import Found, Get, Page, Query, Scan, Write, Written
-from gramme.errors import GrammeError, Throttling
+from gramme.commands import Delete, Found, Get, Page, Put, Query, Scan, Write, Written
+from gramme.errors import GrammeError
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import change_row, item_row, next_state
 from gramme.node.engine.api import Engine, Family, Operation, Row
@@ -95,6 +95,18 @@ class Pending(msgspec.Struct, frozen=True):
     stored: bytes | None
     version: Version
     round: Round
+
+
+class Begun(msgspec.Struct):
+    """Writes that are proposed: their answers, to be given once all the rounds are flushed."""
+
+    answers: list[Written]
+    rounds: set[Round]
+    size_bytes: int
+
+
+# A key, the stored item it had, and the new one's body and size. The body is None for a delete.
+Effect = tuple[bytes, bytes | None, bytes | None, int]
 
 
 class Replica:
@@ -180,25 +192,6 @@ class Replica:
     # Writes
 
     async def write(self, write: Write) -> Written:
-        try:
-            written, round = self.begin(write)
-        except Throttling:
-            raise
-        except GrammeError:
-            # The refusal may be drawn from a proposed item, and nothing else has run since it was.
-            pending = self._overlay.get(write.key)
-            if pending is not None:
-                await pending.round.flushed
-            raise
-        if round is not None:
-            await round.flushed
-        return written
-
-    def begin(self, write: Write) -> tuple[Written, Round | None]:
-        """Do all of a write but wait: what may be answered, and the round to wait for before it is.
-
-        Raises what `write` does, at once.
-        """
         self._commits.admit()
         for check in self.on_admit:
             check()
@@ -207,11 +200,46 @@ class Replica:
         current = (
             self._engine.get(Family.ITEM, self._prefix + key) if pending is None else pending.stored
         )
-        outcome = evaluate(self._table, current, write, watched=self.watched)
+        try:
+            outcome = evaluate(self._table, current, write, watched=self.watched)
+        except GrammeError:
+            if pending is not None:
+                await pending.round.flushed
+            raise
         if outcome.effective:
             round = self._propose_item(key, current, outcome.new, outcome.size)
-            return outcome.written, round
-        return outcome.written, None if pending is None else pending.round
+            await round.flushed
+        elif pending is not None:
+            await pending.round.flushed
+        return outcome.written
+
+    def begin(self, writes: Sequence[Put | Delete], bytes_max: int) -> Begun:
+        """Do all but wait for writes of different items that have no conditions, as one entry.
+
+        Ends with the write that makes it `bytes_max`, read and written, and leaves the others. Raises Throttling.
+        """
+        self._commits.admit()
+        for check in self.on_admit:
+            check()
+        begun = Begun([], set(), 0)
+        effects: list[Effect] = []
+        overlay, prefix, get = self._overlay, self._prefix, self._engine.get
+        for write in writes:
+            key = write.key
+            pending = overlay.get(key)
+            current = get(Family.ITEM, prefix + key) if pending is None else pending.stored
+            outcome = evaluate(self._table, current, write, watched=self.watched)
+            begun.answers.append(outcome.written)
+            if outcome.effective:
+                effects.append((key, current, outcome.new, outcome.size))
+                begun.size_bytes += len(current or b"") + len(outcome.new or b"")
+                if begun.size_bytes >= bytes_max:
+                    break
+            elif pending is not None:
+                begun.rounds.add(pending.round)
+        if effects:
+            begun.rounds.add(self._propose_items(effects))
+        return begun
 
     def _propose_item(self, key: bytes, old: bytes | None, body: bytes | None, size: int) -> Round:
         version = Version(self.state.index + 1, 0)
@@ -220,9 +248,30 @@ class Replica:
         operations: list[Operation] = [row]
         if self.watched:
             operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
-        state = next_state(self.state, version.apply_index, stamp.clock, old, row)
+        state = next_state(self.state, version.apply_index, stamp.clock, ((old, row),))
         round = self.propose(operations, state, (key,))
         self._overlay[key] = Pending(row.value, version, round)
+        return round
+
+    def _propose_items(self, effects: list[Effect]) -> Round:
+        index = self.state.index + 1
+        first = self.next_stamp().clock
+        operations: list[Operation] = []
+        replaced: list[tuple[bytes | None, Row]] = []
+        versions: list[Version] = []
+        for ordinal, (key, old, body, size) in enumerate(effects):
+            version, stamp = Version(index, ordinal), Stamp(first + ordinal, LOCAL_REGION)
+            row = item_row(self._prefix + key, body, size, version, stamp)
+            operations.append(row)
+            replaced.append((old, row))
+            versions.append(version)
+            if self.watched:
+                operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
+        state = next_state(self.state, index, first + len(effects) - 1, replaced)
+        keys = tuple(effect[0] for effect in effects)
+        round = self.propose(operations, state, keys)
+        for key, (_, row), version in zip(keys, replaced, versions, strict=True):
+            self._overlay[key] = Pending(row.value, version, round)
         return round
 
     # What the tailers' half of the replica builds on, in `node/tail/`

@@ -6,7 +6,7 @@ Embedded, a router calls this object where a cluster will have a gRPC stream; it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -47,7 +47,7 @@ from gramme.partitions import Partition, PartitionMap
 
 # Entries an index may be behind its table before the table takes no more writes.
 INDEX_BACKLOG_MAX = 1_000_000
-# About a millisecond of proposing: most of it is copying and summing up the items.
+# About a millisecond of proposing a batch: most of it is copying and summing up the items.
 SLICE_BYTES_PROPOSED = 256 << 10
 
 
@@ -139,26 +139,27 @@ class Node:
         self, writes: Sequence[tuple[Partition, Put | Delete]]
     ) -> list[Written | Throttling]:
         """All writes are proposed before any is waited for, so that a usual batch is in one round."""
-        answers: list[Written | Throttling] = []
-        rounds: dict[Round, None] = {}
-        slice_bytes = 0
-        for partition, write in writes:
-            if slice_bytes > SLICE_BYTES_PROPOSED:
-                slice_bytes = 0
-                await asyncio.sleep(0)
-            replica = self._replicas.get(partition.group) or await self._gone(partition)
-            try:
-                written, round = replica.begin(write)
-            except Throttling as refusal:
-                answers.append(refusal)
-                continue
-            answers.append(written)
-            slice_bytes += written.old_size + (len(write.item) if type(write) is Put else 0)
-            if round is not None:
-                rounds[round] = None
+        answers: dict[int, Written | Throttling] = {}
+        rounds: set[Round] = set()
+        left = SLICE_BYTES_PROPOSED
+        for partition, positions in _by_partition(writes):
+            while positions:
+                if left <= 0:
+                    left = SLICE_BYTES_PROPOSED
+                    await asyncio.sleep(0)
+                replica = self._replicas.get(partition.group) or await self._gone(partition)
+                try:
+                    begun = replica.begin([writes[position][1] for position in positions], left)
+                except Throttling as refusal:
+                    answers.update((position, refusal) for position in positions)
+                    break
+                left -= begun.size_bytes
+                rounds |= begun.rounds
+                answers.update(zip(positions, begun.answers, strict=False))
+                positions = positions[len(begun.answers) :]
         for round in rounds:
             await round.flushed
-        return answers
+        return [answers[position] for position in range(len(writes))]
 
     async def administer(self, command: Administration) -> Table:
         async with self._meta.lock:
@@ -245,3 +246,13 @@ def _backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
             raise Throttling(f"The index {index} is too far behind its table. Try again later.")
 
     return check
+
+
+def _by_partition(
+    writes: Sequence[tuple[Partition, Put | Delete]],
+) -> Iterable[tuple[Partition, list[int]]]:
+    """The positions of each partition's writes."""
+    found: dict[int, tuple[Partition, list[int]]] = {}
+    for position, (partition, _) in enumerate(writes):
+        found.setdefault(partition.group, (partition, []))[1].append(position)
+    return found.values()

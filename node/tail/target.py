@@ -57,7 +57,7 @@ class IndexTarget:
             if row.body is not None or stored is not None:
                 operations.append(item)
             self._bury(write.source, row, operations)
-            state = next_state(state, state.index, stamp.clock, stored, item)
+            state = next_state(state, state.index, stamp.clock, ((stored, item),))
             newest[row.key] = (item.value, row.version)
         self._forget(write.source, write.watermark, operations)
         if operations:

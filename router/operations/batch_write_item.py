@@ -7,6 +7,7 @@ What the node has no room for just now comes back as UnprocessedItems, and is th
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -136,22 +137,35 @@ def _locate_item(seed: bytes, entry: CatalogEntry, item: dict[str, Any]) -> Plac
 
 
 def _answer(body: dict[str, Any], batch: Batch, answers: list[Written | Throttling]) -> bytes:
-    units = dict.fromkeys(body["RequestItems"], 0.0)
-    unprocessed: Requests = {}
-    refusal = None
-    for (name, request), answer in zip(batch.sources, answers, strict=True):
-        if isinstance(answer, Throttling):
-            refusal = answer
-            unprocessed.setdefault(name, []).append(request)
-        else:
-            units[name] += write_units(max(answer.old_size, answer.new_size))
-    if refusal is not None and all(isinstance(answer, Throttling) for answer in answers):
-        raise refusal
-    members = [b'"UnprocessedItems":' + orjson.dumps(unprocessed)]
+    members = [b'"UnprocessedItems":' + orjson.dumps(_unprocessed(batch, answers))]
     if body.get("ReturnItemCollectionMetrics") == "SIZE":
         # Only tables with local indexes have item collections.
         members.append(b'"ItemCollectionMetrics":{}')
-    consumed = consumed_by_tables(body, units)
-    if consumed is not None:
-        members.append(consumed)
+    if body.get("ReturnConsumedCapacity") is not None:
+        consumed = consumed_by_tables(body, _units(body["RequestItems"], batch, answers))
+        if consumed is not None:
+            members.append(consumed)
     return b"{" + b",".join(members) + b"}"
+
+
+def _unprocessed(batch: Batch, answers: list[Written | Throttling]) -> Requests:
+    """What was refused for now. If that is everything, the batch is refused as a whole, as DynamoDB does."""
+    refused = [answer for answer in answers if type(answer) is Throttling]
+    if len(refused) == len(answers):
+        raise refused[0]
+    unprocessed: Requests = {}
+    if refused:
+        for (name, request), answer in zip(batch.sources, answers, strict=True):
+            if type(answer) is Throttling:
+                unprocessed.setdefault(name, []).append(request)
+    return unprocessed
+
+
+def _units(
+    names: Iterable[str], batch: Batch, answers: list[Written | Throttling]
+) -> dict[str, float]:
+    units = dict.fromkeys(names, 0.0)
+    for (name, _), answer in zip(batch.sources, answers, strict=True):
+        if isinstance(answer, Written):
+            units[name] += write_units(max(answer.old_size, answer.new_size))
+    return units

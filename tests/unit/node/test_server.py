@@ -149,13 +149,20 @@ async def test_a_batch_tells_which_writes_there_was_no_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("gramme.node.commit.PROPOSED_BYTES_MAX", 100)
+    monkeypatch.setattr("gramme.node.server.SLICE_BYTES_PROPOSED", 100)
     async with running() as made:
         partition = await made.create()
         await settle(50)
 
-        answers = await made.node.write_all(
-            [(partition, a_put(name, text="x" * 60)) for name in ("a", "b", "c")]
+        made.engine.gate.clear()
+        batch = asyncio.ensure_future(
+            made.node.write_all(
+                [(partition, a_put(name, text="x" * 100)) for name in ("a", "b", "c")]
+            )
         )
+        await settle()
+        made.engine.gate.set()
+        answers = await batch
 
         assert [isinstance(answer, Throttling) for answer in answers] == [False, True, True]
         assert (await made.node.get(partition, a_get("a"))).item is not None
