@@ -23,6 +23,7 @@ from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import check_scalar_keys
 from gramme.router.operations.get_item import PARAMETERS, PROJECTIONS
 from gramme.router.operations.keys import locate
+from gramme.router.operations.legacy.attributes_to_get import attributes_to_get
 from gramme.router.operations.tables import find_table
 from gramme.router.validation.interpreter import validate
 
@@ -123,8 +124,11 @@ def _check(requests: dict[str, dict[str, Any]]) -> list[Projection | None]:
     for request in requests.values():
         projection = None
         if not PARAMETERS.all.isdisjoint(request):
-            PARAMETERS.check(request)
-            projection = PROJECTIONS.read(request)
+            projection = (
+                attributes_to_get(request["AttributesToGet"])
+                if PARAMETERS.check(request)
+                else PROJECTIONS.read(request)
+            )
         projections.append(projection)
         keys = request["Keys"]
         # A key given twice is refused only if it is spelled the same: that can be seen without the table.

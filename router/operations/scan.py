@@ -10,10 +10,11 @@ from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
 from gramme.expressions.placeholders import Placeholders
 from gramme.expressions.projection import Projection
-from gramme.model.item import Item
+from gramme.model.item import Item, Values
 from gramme.partitions import TOKEN_BYTES, segment_range
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
+from gramme.router.operations.legacy.filters import read_older
 from gramme.router.operations.page_answer import answer_with_page
 from gramme.router.operations.parameters import Parameters
 from gramme.router.operations.selection import (
@@ -54,11 +55,15 @@ class Expressions(NamedTuple):
 
 async def scan(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
     validate("Scan", body)
-    PARAMETERS.check(body)
+    has_older = PARAMETERS.check(body)
     check_select(body, SCAN_ENVELOPE)
+    older = read_older(body, "ScanFilter") if has_older else None
     start_key = normalise_start_key(body)
     segment = _read_segment(body)
     expressions = EXPRESSIONS.read(body)
+    values = body.get("ExpressionAttributeValues") or {}
+    if older is not None:
+        expressions, values = Expressions(older.filter, older.projection), older.values
     target = find_target(context, caller, body)
     start = None
     if start_key is not None:
@@ -67,7 +72,7 @@ async def scan(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
     check_scalar_keys(target.table, projection)
     check_projected(target, body.get("Select"), projection, filter)
     check_scalar_keys(target.table, filter)
-    page = await _read_page(context, target, body, expressions, segment, start)
+    page = await _read_page(context, target, body, expressions, values, segment, start)
     return answer_with_page(body, target, page)
 
 
@@ -121,6 +126,7 @@ async def _read_page(
     target: Target,
     body: dict[str, Any],
     expressions: Expressions,
+    values: Values,
     segment: Segment,
     start: bytes | None,
 ) -> Page:
@@ -145,7 +151,7 @@ async def _read_page(
             None if limit is None else limit - scanned,
             body.get("ConsistentRead") is True,
             expressions.filter,
-            body.get("ExpressionAttributeValues") or {},
+            values,
             expressions.projection,
             body.get("Select") == "COUNT",
         )
