@@ -130,10 +130,27 @@ class CreateTable(msgspec.Struct, frozen=True):
     partitions: int
 
 
+class AlterTable(msgspec.Struct, frozen=True):
+    """Put `table` in the place of `expected`. Only what no item depends on may differ: see `Table`."""
+
+    expected: Table
+    table: Table
+
+
 class DeleteTable(msgspec.Struct, frozen=True):
+    """`settles_at_ms` is when the table goes; until then it is DELETING. 0 is at once."""
+
     account: str
     region: str
     name: str
+    settles_at_ms: int = 0
+
+
+class Totals(msgspec.Struct, frozen=True, gc=False):
+    """What there is in some partitions together, as of the last flush."""
+
+    item_count: int
+    item_bytes: int
 
 
 # DynamoDB's limit for a page. And ours: a number such as 1E125 counts as 2 bytes and is written with 126, so a page
@@ -142,4 +159,4 @@ PAGE_SIZE_MAX = 1 << 20
 PAGE_STORED_BYTES_MAX = 4 << 20
 
 Write = Put | Update | Delete
-Administration = CreateTable | DeleteTable
+Administration = CreateTable | AlterTable | DeleteTable

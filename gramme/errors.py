@@ -86,6 +86,31 @@ class ResourceInUse(GrammeError):
     type = SERVICE + "ResourceInUseException"
 
 
+class TableChanged(ResourceInUse):
+    """The table is not what it was when the change to it was worked out. Working it out again may help."""
+
+
+class TableNotFound(GrammeError):
+    """What the operations of backups say where others say ResourceNotFound."""
+
+    type = SERVICE + "TableNotFoundException"
+
+
+class PolicyNotFound(GrammeError):
+    type = SERVICE + "PolicyNotFoundException"
+
+
+class LimitExceeded(GrammeError):
+    type = SERVICE + "LimitExceededException"
+
+
+class AccessDenied(GrammeError):
+    type = PROTOCOL + "AccessDeniedException"
+
+    def __init__(self, message: str = "Access is denied") -> None:
+        super().__init__(message)
+
+
 class ConditionalCheckFailed(GrammeError):
     """The condition did not hold. `item` is the JSON of what it met, if the caller asked to see it."""
 

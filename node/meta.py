@@ -13,9 +13,9 @@ from collections.abc import Iterable
 import msgspec
 
 from gramme.codec.key import successor
-from gramme.commands import CreateTable, DeleteTable
-from gramme.errors import ResourceInUse, ResourceNotFound
-from gramme.model.table import Table
+from gramme.commands import AlterTable, CreateTable, DeleteTable
+from gramme.errors import ResourceInUse, ResourceNotFound, TableChanged, ValidationError
+from gramme.model.table import Table, TableStatus
 from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
     SYS_NEXT_ID,
@@ -44,6 +44,8 @@ FIRST_EPOCH = 1
 
 EMPTY_STATE = ReplicaState(FIRST_TERM, 0, FIRST_EPOCH, 0, 0, 0, 0)
 
+IN_USE = "Attempt to change a resource which is still in use: "
+
 _Name = tuple[str, str, str]
 
 
@@ -70,11 +72,14 @@ class Meta:
     async def create(self, command: CreateTable) -> TableRecord:
         """Raises ResourceInUse if there is such a table."""
         name = _name(command.table)
-        if name in self._records:
+        existing = self._records.get(name)
+        if existing is not None:
+            if existing.table.status == "CREATING":
+                raise ResourceInUse(f"{IN_USE}Table is being created: {command.table.name}")
             raise ResourceInUse(f"Table already exists: {command.table.name}")
         record = self._place(command)
         operations: list[Operation] = [
-            Row(Family.SYS, table_key(*name), encode_table(record)),
+            _record_row(record),
             Row(Family.SYS, SYS_NEXT_ID, self._next_id.to_bytes(8)),
         ]
         for settings in settings_of(record):
@@ -84,12 +89,54 @@ class Meta:
         self._records[name] = record
         return record
 
+    async def alter(self, command: AlterTable) -> TableRecord:
+        """Raises TableChanged if the table is not the expected one.
+
+        A group has its own copy of the table, from which it works. That copy does not change here, so nothing that
+        the group works by may: keys and indexes change through the logs of the groups.
+        """
+        record = self._records.get(_name(command.expected))
+        if record is None or record.table != command.expected:
+            raise TableChanged(f"{IN_USE}Table is being updated: {command.expected.name}")
+        assert _shape(command.table) == _shape(record.table), "the shape of a table was altered"
+        altered = msgspec.structs.replace(record, table=command.table)
+        await self._propose([_record_row(altered)]).flushed
+        self._records[_name(command.table)] = altered
+        return altered
+
     def find(self, command: DeleteTable) -> TableRecord:
-        """Raises ResourceNotFound."""
+        """The table to be deleted. Raises ResourceNotFound, ResourceInUse, and ValidationError if it is protected."""
         record = self._records.get((command.account, command.region, command.name))
         if record is None:
             raise ResourceNotFound(f"Requested resource not found: Table: {command.name} not found")
+        table = record.table
+        if table.status == "CREATING":
+            raise ResourceInUse(f"{IN_USE}Table is being created: {table.name}")
+        if table.status == "UPDATING":
+            raise ResourceInUse(f"{IN_USE}Table is being updated: {table.name}")
+        if table.deletion_protection and table.status != "DELETING":
+            raise ValidationError(
+                "Resource cannot be deleted as it is currently protected against deletion. "
+                "Disable deletion protection first."
+            )
         return record
+
+    async def doom(self, record: TableRecord, settles_at_ms: int) -> TableRecord:
+        """Let a table be DELETING for a while before it is deleted, over restarts too."""
+        doomed = with_status(record, "DELETING", settles_at_ms)
+        await self._propose([_record_row(doomed)]).flushed
+        self._records[_name(doomed.table)] = doomed
+        return doomed
+
+    def current(self, table: Table) -> TableRecord | None:
+        """What there is now under the name of `table`, if it is the same table."""
+        record = self._records.get(_name(table))
+        return record if record is not None and record.table.id == table.id else None
+
+    def settle(self, record: TableRecord) -> TableRecord:
+        """Make a table ACTIVE. This is not on disk: a table found in creation or update at a start is ACTIVE then."""
+        settled = self._records[_name(record.table)] = with_status(record, "ACTIVE", 0)
+        return settled
 
     def delete(self, record: TableRecord) -> Round:
         """Propose to remove a table with all its rows. Its replicas must take no more writes from now on."""
@@ -149,8 +196,26 @@ def settings_of(record: TableRecord) -> list[ReplicaSettings]:
     return found
 
 
+def with_status(record: TableRecord, status: TableStatus, settles_at_ms: int) -> TableRecord:
+    table = msgspec.structs.replace(record.table, status=status, settles_at_ms=settles_at_ms)
+    return msgspec.structs.replace(record, table=table)
+
+
 def _name(table: Table) -> _Name:
     return table.account, table.region, table.name
+
+
+def _shape(table: Table) -> tuple[object, ...]:
+    """What the groups of a table work by."""
+    indexes = [
+        (index.id, index.name, index.keys, index.projection, index.non_key_attributes)
+        for index in table.indexes
+    ]
+    return table.id, _name(table), table.keys, indexes
+
+
+def _record_row(record: TableRecord) -> Row:
+    return Row(Family.SYS, table_key(*_name(record.table)), encode_table(record))
 
 
 def _row(key: bytes, value: bytes) -> Row:

@@ -123,6 +123,8 @@ class Replica:
         self.settings = settings
         self.state = state
         self.flushed_index = state.index
+        # The totals of this one may be shown: those of `state` count what is not on disk yet.
+        self.flushed_state = state
         # Called whenever more of the change log may be read.
         self.on_flushed: list[Callable[[], None]] = []
         # Raises when a reader of the changes is too far behind for more to be written.
@@ -319,6 +321,7 @@ class Replica:
                     del overlay[key]
         self._written_round = None
         self._written_tokens = set()
-        self.flushed_index = entries[-1].state.index
+        self.flushed_state = entries[-1].state
+        self.flushed_index = self.flushed_state.index
         for notify in self.on_flushed:
             notify()

@@ -13,6 +13,7 @@ from typing import NoReturn
 from gramme.clock import Clock
 from gramme.commands import (
     Administration,
+    AlterTable,
     CreateTable,
     Delete,
     DeleteTable,
@@ -22,6 +23,7 @@ from gramme.commands import (
     Put,
     Query,
     Scan,
+    Totals,
     Write,
     Written,
 )
@@ -49,6 +51,8 @@ from gramme.partitions import Partition, PartitionMap
 INDEX_BACKLOG_MAX = 1_000_000
 # About a millisecond of proposing a batch: most of it is copying and summing up the items.
 SLICE_BYTES_PROPOSED = 256 << 10
+# The clock may be a virtual one, which nobody can sleep by.
+SETTLE_POLL_S = 0.01
 
 
 @dataclass(slots=True)
@@ -89,6 +93,8 @@ class Node:
         self._replicas: dict[int, Replica] = {}
         # Groups of tables being deleted, and the round after which they are gone.
         self._leaving: dict[int, Round] = {}
+        # Those who wait to make tables ACTIVE, or to delete them.
+        self._settling: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
         self._tidying: asyncio.Task[None] | None = None
         self._stopping = False
@@ -103,8 +109,12 @@ class Node:
             tasks.create_task(self._commits.run())
             pauses = tidy_in_pauses(self._engine, self._commits, self._on_failure)
             self._tidying = tasks.create_task(pauses)
-            for record in self._meta.records():
-                self._open(record)
+            for record in list(self._meta.records()):
+                if record.table.status == "DELETING":
+                    self._open(record)
+                    self._settle_later(record.table)
+                else:
+                    self._open(self._meta.settle(record))
             ready.set()
 
     def stop(self) -> None:
@@ -115,6 +125,8 @@ class Node:
             self._tidying.cancel()
         for group in self._groups.values():
             group.stop_tailers()
+        for waiting in self._settling:
+            waiting.cancel()
         self._commits.stop()
 
     # The seam
@@ -161,15 +173,28 @@ class Node:
             await round.flushed
         return [answers[position] for position in range(len(writes))]
 
+    async def totals(self, partitions: Sequence[Partition]) -> Totals:
+        count = size = 0
+        for partition in partitions:
+            replica = self._replicas.get(partition.group) or await self._gone(partition)
+            count += replica.flushed_state.item_count
+            size += replica.flushed_state.item_bytes
+        return Totals(count, size)
+
     async def administer(self, command: Administration) -> Table:
         async with self._meta.lock:
-            if isinstance(command, CreateTable):
-                record = await self._meta.create(command)
-                # A server that is stopping opens it the next time it starts.
-                if not self._stopping:
-                    self._open(record)
-            else:
-                record = await self._delete(command)
+            match command:
+                case CreateTable():
+                    record = await self._meta.create(command)
+                    # A server that is stopping opens it the next time it starts.
+                    if not self._stopping:
+                        self._open(record)
+                case AlterTable():
+                    record = await self._meta.alter(command)
+                    self.on_table(record)
+                case DeleteTable():
+                    return await self._begin_delete(command)
+            self._settle_later(record.table)
             return record.table
 
     # Groups
@@ -181,8 +206,20 @@ class Node:
             await leaving.flushed
         raise ResourceNotFound
 
-    async def _delete(self, command: DeleteTable) -> TableRecord:
+    async def _begin_delete(self, command: DeleteTable) -> Table:
+        """Returns the table as it was."""
         record = self._meta.find(command)
+        if record.table.status == "DELETING":
+            return record.table
+        if command.settles_at_ms == 0:
+            await self._delete(record)
+        else:
+            doomed = await self._meta.doom(record, command.settles_at_ms)
+            self.on_table(doomed)
+            self._settle_later(doomed.table)
+        return record.table
+
+    async def _delete(self, record: TableRecord) -> None:
         groups = [settings.group for settings in settings_of(record)]
         # In one step, so that no write can be proposed after the delete.
         round = self._meta.delete(record)
@@ -194,7 +231,28 @@ class Node:
         self.on_drop(record.table)
         for group in groups:
             del self._leaving[group]
-        return record
+
+    def _settle_later(self, table: Table) -> None:
+        """See to it that a table which is not ACTIVE does not stay so."""
+        if table.status == "ACTIVE" or self._stopping:
+            return
+        assert self._tasks is not None
+        waiting = self._tasks.create_task(self._settle(table))
+        self._settling.add(waiting)
+        waiting.add_done_callback(self._settling.discard)
+
+    async def _settle(self, table: Table) -> None:
+        while self._clock.now_ms() < table.settles_at_ms:
+            await asyncio.sleep(SETTLE_POLL_S)
+        async with self._meta.lock:
+            record = self._meta.current(table)
+            # Whoever changed the table since waits for it too.
+            if record is None or record.table.settles_at_ms != table.settles_at_ms:
+                return
+            if record.table.status == "DELETING":
+                await self._delete(record)
+            else:
+                self.on_table(self._meta.settle(record))
 
     def _open(self, record: TableRecord) -> None:
         for settings in settings_of(record):

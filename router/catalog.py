@@ -42,6 +42,8 @@ class Catalog:
     def __init__(self, seed: bytes) -> None:
         self.seed = seed
         self._tables: dict[tuple[str, str], dict[str, CatalogEntry]] = {}
+        # Tables that can be described but not used yet. Apart, so that whoever uses a table need not ask.
+        self._creating: dict[tuple[str, str], dict[str, CatalogEntry]] = {}
 
     def find(self, account: str, region: str, name: str) -> CatalogEntry:
         """Raises ResourceNotFound, in the words the data operations use."""
@@ -65,15 +67,31 @@ class Catalog:
         return None if place is None else (entry, place)
 
     def names(self, account: str, region: str) -> list[str]:
-        return sorted(self._tables.get((account, region), ()))
+        namespace = account, region
+        return sorted((*self._tables.get(namespace, ()), *self._creating.get(namespace, ())))
+
+    def find_described(self, account: str, region: str, name: str) -> CatalogEntry:
+        """A table that may still be in creation. Raises ResourceNotFound, in the words of DescribeTable."""
+        namespace = account, region
+        for tables in (self._tables, self._creating):
+            entry = tables.get(namespace, {}).get(name)
+            if entry is not None:
+                return entry
+        raise ResourceNotFound(f"Requested resource not found: Table: {name} not found")
 
     def put(self, entry: CatalogEntry) -> None:
         table = entry.table
+        namespace = table.account, table.region
+        if table.status == "CREATING":
+            self._creating.setdefault(namespace, {})[table.name] = entry
+            return
+        self._creating.get(namespace, {}).pop(table.name, None)
         entry = replace(entry, place=usual_placer(self.seed, table, entry.partitions))
-        self._tables.setdefault((table.account, table.region), {})[table.name] = entry
+        self._tables.setdefault(namespace, {})[table.name] = entry
 
     def drop(self, table: Table) -> None:
-        self._tables.get((table.account, table.region), {}).pop(table.name, None)
+        for tables in (self._tables, self._creating):
+            tables.get((table.account, table.region), {}).pop(table.name, None)
 
 
 def usual_placer(seed: bytes, table: Table, partitions: PartitionMap) -> Placer:

@@ -18,6 +18,7 @@ from gramme.commands import (
     Put,
     Query,
     Scan,
+    Totals,
     Write,
     Written,
 )
@@ -43,6 +44,13 @@ class Nodes(Protocol):
         """Do writes that have no conditions, side by side. Each has its answer: written, or refused for now."""
         ...
 
+    async def totals(self, partitions: Sequence[Partition]) -> Totals:
+        """What the partitions hold together."""
+        ...
+
     async def administer(self, command: Administration) -> Table:
-        """Change the catalog; returns the table as created, or as it was before it was deleted."""
+        """Change the catalog; returns the table as created or altered, or as it was before it was deleted.
+
+        Raises TableChanged if an alteration expected another table than there is.
+        """
         ...

@@ -8,11 +8,32 @@ import msgspec
 
 KeyType = Literal["S", "N", "B"]
 ProjectionType = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
+TableStatus = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
+
+DAY_MS = 86_400_000
 
 
 class KeyAttribute(msgspec.Struct, frozen=True, array_like=True):
     name: str
     type: KeyType
+
+
+class UnitsHistory(msgspec.Struct, frozen=True):
+    """When provisioned units last went up and down, 0 for never, and how often down on the day of the last time."""
+
+    increased_at_ms: int = 0
+    decreased_at_ms: int = 0
+    decreases: int = 0
+
+    def after(self, old: tuple[int, int], new: tuple[int, int], now_ms: int) -> UnitsHistory:
+        """DynamoDB counts a change that lowers one of the two as a decrease, whatever the other does."""
+        if new[0] < old[0] or new[1] < old[1]:
+            return UnitsHistory(self.increased_at_ms, now_ms, self.decreases_on(now_ms) + 1)
+        return UnitsHistory(now_ms, self.decreased_at_ms, self.decreases)
+
+    def decreases_on(self, now_ms: int) -> int:
+        """How many there were on the UTC day of `now_ms`."""
+        return self.decreases if self.decreased_at_ms // DAY_MS == now_ms // DAY_MS else 0
 
 
 class Index(msgspec.Struct, frozen=True):
@@ -28,6 +49,9 @@ class Index(msgspec.Struct, frozen=True):
     projection: ProjectionType
     non_key_attributes: tuple[str, ...] = ()
     provisioned: tuple[int, int] | None = None
+    history: UnitsHistory = UnitsHistory()
+    # Its OnDemandThroughput and WarmThroughput, which DescribeTable must echo.
+    echo: dict[str, Any] = {}
 
     @property
     def keys(self) -> tuple[KeyAttribute, ...]:
@@ -47,8 +71,15 @@ class Table(msgspec.Struct, frozen=True):
     uuid: str = ""
     # Read and write units; None is PAY_PER_REQUEST.
     provisioned: tuple[int, int] | None = None
-    # What CreateTable was given and DescribeTable must echo, but nothing here depends on.
+    # What CreateTable was given and DescribeTable or ListTagsOfResource must echo, but nothing here depends on.
     echo: dict[str, Any] = {}
+    history: UnitsHistory = UnitsHistory()
+    deletion_protection: bool = False
+    # When it last became PAY_PER_REQUEST; 0 if that was when it was created, or never.
+    on_demand_at_ms: int = 0
+    # A table is ACTIVE at once unless the server was told to take its time.
+    status: TableStatus = "ACTIVE"
+    settles_at_ms: int = 0
 
     @property
     def keys(self) -> tuple[KeyAttribute, ...]:

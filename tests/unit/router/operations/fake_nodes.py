@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import orjson
 
 from gramme.commands import (
     Administration,
+    AlterTable,
     CreateTable,
     Delete,
     Found,
@@ -17,10 +18,11 @@ from gramme.commands import (
     Put,
     Query,
     Scan,
+    Totals,
     Write,
     Written,
 )
-from gramme.errors import ResourceInUse, Throttling
+from gramme.errors import ResourceInUse, TableChanged, Throttling
 from gramme.model.table import Table
 from gramme.partitions import (
     TOKEN_BYTES,
@@ -48,6 +50,9 @@ class FakeNodes:
     # Refuses writes of a batch from this one on.
     room: int | None = None
     created: int = 0
+    altered: int = 0
+    # What others do to a table between its being read and being altered.
+    changes: list[Callable[[Table], Table]] = field(default_factory=list)
 
     async def get(self, partition: Partition, get: Get) -> Found:
         self.get_seen = get
@@ -98,9 +103,28 @@ class FakeNodes:
     async def administer(self, command: Administration) -> Table:
         if isinstance(command, CreateTable):
             return self.create(command.table, command.partitions)
-        table = self.catalog.find(command.account, command.region, command.name).table
-        self.catalog.drop(table)
-        return table
+        if isinstance(command, AlterTable):
+            return self.alter(command)
+        found = self.catalog.find_described(command.account, command.region, command.name)
+        self.catalog.drop(found.table)
+        return found.table
+
+    def alter(self, command: AlterTable) -> Table:
+        table = command.expected
+        entry = self.catalog.find_described(table.account, table.region, table.name)
+        if self.changes:
+            # Somebody else was quicker.
+            self.catalog.put(replace(entry, table=self.changes.pop()(entry.table)))
+        entry = self.catalog.find_described(table.account, table.region, table.name)
+        if entry.table != table:
+            raise TableChanged("changed")
+        self.altered += 1
+        self.catalog.put(replace(entry, table=command.table))
+        return command.table
+
+    async def totals(self, partitions: Sequence[Partition]) -> Totals:
+        rows = [row for table in {found.table for found in partitions} for row in self._all(table)]
+        return Totals(len(rows), sum(size for _, size in rows))
 
     def create(self, table: Table, partitions: int) -> Table:
         if table.name in self.catalog.names(table.account, table.region):
@@ -121,6 +145,9 @@ class FakeNodes:
                 for position, (start, end) in enumerate(even_ranges(partitions))
             ]
         )
+
+    def _all(self, table: int) -> list[Row]:
+        return list(self.rows.get(table, {}).values())
 
     def _rows(self, partition: Partition) -> dict[bytes, Row]:
         return self.rows.setdefault(partition.table, {})
