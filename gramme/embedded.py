@@ -45,6 +45,7 @@ CACHE_SHARE = 1 / 16
 CACHE_BYTES_MIN = 64 << 20
 # Holds a number of bytes, or "max".
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+DELAY_MAX_MS = 86_400_000
 STOP_GRACE_S = 10.0
 # A flush ends in another thread, which must then get the interpreter from a busy event loop. Python's own 5 ms
 # would be several flushes long.
@@ -69,6 +70,7 @@ class Settings:
     clock: str = "system"
     index_delay_ms: int = 0
     cache_mb: int = 0
+    table_delay_ms: int = 0
     accept_data_loss: bool = False
     credentials: str = ""
     insecure_bind: bool = False
@@ -79,8 +81,9 @@ class Settings:
         _choice("clock", self.clock, ("system", "virtual"))
         _within("port", self.port, 0, 65535)
         _within("partitions", self.partitions, 1, PARTITIONS_MAX)
-        _within("index_delay_ms", self.index_delay_ms, 0, 86_400_000)
         _within("cache_mb", self.cache_mb, 0, CACHE_MB_MAX)
+        _within("index_delay_ms", self.index_delay_ms, 0, DELAY_MAX_MS)
+        _within("table_delay_ms", self.table_delay_ms, 0, DELAY_MAX_MS)
         try:
             parse_failpoints(self.failpoints)
         except ValueError as error:
@@ -121,9 +124,7 @@ class Server:
 
     @property
     def endpoint(self) -> str:
-        host = self.settings.host
-        shown = "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
-        return f"http://{shown}:{self._http.port}"
+        return f"http://{_shown_host(self.settings.host)}:{self._http.port}"
 
 
 @contextlib.asynccontextmanager
@@ -136,7 +137,14 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         catalog = Catalog(seed)
         node.on_table = lambda record: catalog.put(_entry(record))
         node.on_drop = catalog.drop
-        context = Context(catalog, node, clock, settings.partitions)
+        context = Context(
+            catalog,
+            node,
+            clock,
+            settings.partitions,
+            settings.table_delay_ms,
+            lambda: f"{_shown_host(settings.host)}:{http.port}",
+        )
         http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticate))
         async with asyncio.TaskGroup() as tasks:
             ready = asyncio.Event()
@@ -223,6 +231,11 @@ def _is_loopback(settings: Settings) -> bool:
 def _unheard(settings: Settings, error: OSError) -> StartRefused:
     reason = error.strerror or str(error)
     return StartRefused(f"cannot listen on {settings.host}:{settings.port}: {reason}")
+
+
+def _shown_host(host: str) -> str:
+    """A listening address as a client on this machine would write it."""
+    return "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
 
 
 async def _listen(http: HttpServer, settings: Settings) -> None:

@@ -55,6 +55,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="memory for rows read from disk, default a sixteenth of the machine's",
     )
     option(
+        "--table-delay-ms",
+        type=int,
+        metavar="MS",
+        help="let tables be CREATING, UPDATING and DELETING for this long",
+    )
+    option(
         "--accept-data-loss",
         action="store_const",
         const=True,

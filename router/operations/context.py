@@ -25,6 +25,10 @@ class Context:
     clock: Clock
     # How many partitions a new table, and each of its indexes, begins with.
     partitions_per_table: int
+    # How long a table is CREATING, UPDATING or DELETING.
+    table_delay_ms: int = 0
+    # Where clients find this server, as host:port.
+    address: Callable[[], str] = lambda: "localhost:8000"
 
 
 # Takes the parsed body, answers the response's JSON bytes, raises GrammeError.

@@ -10,7 +10,9 @@ from gramme.commands import CreateTable
 from gramme.errors import ValidationError
 from gramme.model.table import Table
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.description import describe
+from gramme.router.operations.description import Measured, describe
+from gramme.router.operations.elastic_throughput import read_elastic
+from gramme.router.operations.encryption import read_encryption
 from gramme.router.operations.table_indexes import read_indexes
 from gramme.router.operations.table_key import (
     INVALID,
@@ -18,17 +20,10 @@ from gramme.router.operations.table_key import (
     read_definitions,
     read_table_key,
 )
+from gramme.router.operations.tags import read_tags
 from gramme.router.operations.throughput import read_billing
 from gramme.router.validation.interpreter import validate
 
-# Given back by DescribeTable or kept for later, and nothing here depends on them.
-ECHOED: Final = (
-    "OnDemandThroughput",
-    "SSESpecification",
-    "TableClass",
-    "Tags",
-    "WarmThroughput",
-)
 # Better refused than ignored: a caller who asks for these relies on them.
 NOT_BUILT: Final = (
     "GlobalTableSettingsReplicationMode",
@@ -43,7 +38,8 @@ async def create_table(context: Context, caller: Caller, body: dict[str, Any]) -
     validate("CreateTable", body)
     table = read_table(context, caller, body)
     created = await context.nodes.administer(CreateTable(table, context.partitions_per_table))
-    return describe(created, "CREATING", "TableDescription")
+    measured = Measured(table.created_at_ms)
+    return describe(created, "CREATING", "TableDescription", measured)
 
 
 def read_table(context: Context, caller: Caller, body: dict[str, Any]) -> Table:
@@ -62,8 +58,9 @@ def read_table(context: Context, caller: Caller, body: dict[str, Any]) -> Table:
     _check_built(body)
     check_all_used(definitions, used, has_indexes)
     _check_stream(body)
-    _check_encryption(body)
+    echo = _read_echo(body, provisioned)
     name, now_ms = body["TableName"], context.clock.now_ms()
+    delay_ms = context.table_delay_ms
     return Table(
         id=0,
         account=caller.account,
@@ -75,8 +72,25 @@ def read_table(context: Context, caller: Caller, body: dict[str, Any]) -> Table:
         created_at_ms=now_ms,
         uuid=_uuid(context.catalog.seed, caller, name, now_ms),
         provisioned=provisioned,
-        echo={field: body[field] for field in ECHOED if body.get(field) is not None},
+        echo=echo,
+        deletion_protection=body.get("DeletionProtectionEnabled") is True,
+        status="CREATING" if delay_ms else "ACTIVE",
+        settles_at_ms=now_ms + delay_ms if delay_ms else 0,
     )
+
+
+def _read_echo(body: dict[str, Any], provisioned: tuple[int, int] | None) -> dict[str, Any]:
+    """What DescribeTable gives back or ListTagsOfResource lists, and nothing here depends on."""
+    echo = read_elastic(body, provisioned, None)
+    encryption = read_encryption(body.get("SSESpecification"))
+    if encryption is not None:
+        echo["SSESpecification"] = encryption
+    if body.get("TableClass") is not None:
+        echo["TableClass"] = body["TableClass"]
+    tags = read_tags(body.get("Tags") or ())
+    if tags:
+        echo["Tags"] = [{"Key": key, "Value": value} for key, value in tags.items()]
+    return echo
 
 
 def _required(body: dict[str, Any], name: str) -> Any:
@@ -107,9 +121,6 @@ def _check_built(body: dict[str, Any]) -> None:
     for name in NOT_BUILT:
         if body.get(name) is not None:
             raise ValidationError(f"{name} is not supported yet")
-    # There is no UpdateTable yet to take the protection off again.
-    if body.get("DeletionProtectionEnabled") is True:
-        raise ValidationError("DeletionProtectionEnabled is not supported yet")
 
 
 def _check_stream(body: dict[str, Any]) -> None:
@@ -129,17 +140,6 @@ def _check_stream(body: dict[str, Any]) -> None:
             f"{INVALID}Table is being created with a stream enabled, UpdateViewType is required"
         )
     raise ValidationError("StreamSpecification is not supported yet")
-
-
-def _check_encryption(body: dict[str, Any]) -> None:
-    specification = body.get("SSESpecification") or {}
-    type = specification.get("SSEType")
-    if specification.get("Enabled") is not True:
-        for name in ("SSEType", "KMSMasterKeyId"):
-            if specification.get(name) is not None:
-                raise ValidationError(f"{INVALID}{name} can not be specified if Enabled is false")
-    elif type == "AES256":
-        raise ValidationError(f"{INVALID}SSEType AES256 is not supported")
 
 
 def _uuid(seed: bytes, caller: Caller, name: str, now_ms: int) -> str:

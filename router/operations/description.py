@@ -1,61 +1,83 @@
-"""TableDescription: a table as CreateTable, DescribeTable and DeleteTable show it."""
+"""TableDescription: a table as CreateTable, DescribeTable, UpdateTable and DeleteTable show it."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import orjson
 
-from gramme.model.table import Index, KeyAttribute, Table
+from gramme.commands import Totals
+from gramme.model.table import Index, KeyAttribute, Table, TableStatus, UnitsHistory
+from gramme.router.catalog import CatalogEntry
+from gramme.router.operations.context import Context
+from gramme.router.operations.elastic_throughput import describe_warm, warm_units
+from gramme.router.operations.encryption import describe_encryption
 
-Status = Literal["CREATING", "ACTIVE", "DELETING"]
-
-# What DynamoDB says a new on-demand table can take at once.
-WARM_READ_UNITS = 12_000
-WARM_WRITE_UNITS = 4_000
+_NOTHING = Totals(0, 0)
 
 
-def describe(table: Table, status: Status, member: str) -> bytes:
+class Measured(NamedTuple):
+    """What a table holds, and each of its indexes by name; and when that is told."""
+
+    now_ms: int
+    table: Totals = _NOTHING
+    indexes: Mapping[str, Totals] = MappingProxyType({})
+
+
+async def measure(context: Context, entry: CatalogEntry) -> Measured:
+    nodes = context.nodes
+    return Measured(
+        context.clock.now_ms(),
+        await nodes.totals(entry.partitions.partitions),
+        {
+            name: await nodes.totals(kept.partitions)
+            for name, kept in entry.index_partitions.items()
+        },
+    )
+
+
+def describe(table: Table, status: TableStatus, member: str, measured: Measured) -> bytes:
     """A whole response, whose one member is the description."""
-    shown = _describe_deleted(table) if status == "DELETING" else _describe(table, status)
-    return orjson.dumps({member: shown})
+    if status == "DELETING" and member != "Table":
+        return orjson.dumps({member: _describe_deleted(table, measured)})
+    return orjson.dumps({member: _describe(table, status, measured)})
 
 
-def _describe(table: Table, status: Status) -> dict[str, Any]:
-    created_at_s = table.created_at_ms / 1000
+def _describe(table: Table, status: TableStatus, measured: Measured) -> dict[str, Any]:
     description: dict[str, Any] = {
         "AttributeDefinitions": _definitions(table),
         "TableName": table.name,
         "KeySchema": _schema(table.keys[:1], table.keys[1:]),
         "TableStatus": status,
-        "CreationDateTime": created_at_s,
-        "ProvisionedThroughput": _throughput(table.provisioned),
-        "TableSizeBytes": 0,
-        "ItemCount": 0,
+        "CreationDateTime": table.created_at_ms / 1000,
+        "ProvisionedThroughput": _throughput(table.provisioned, table.history, measured.now_ms),
+        "TableSizeBytes": measured.table.item_bytes,
+        "ItemCount": measured.table.item_count,
         "TableArn": table.arn,
         "TableId": table.uuid,
-        "DeletionProtectionEnabled": False,
+        "DeletionProtectionEnabled": table.deletion_protection,
     }
-    if table.provisioned is None:
-        description["BillingModeSummary"] = {"BillingMode": "PAY_PER_REQUEST"}
-        if status == "ACTIVE":
-            description["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] = created_at_s
-    if status == "ACTIVE":
-        asked = table.echo.get("WarmThroughput", {})
-        description["WarmThroughput"] = _warm_throughput(table.provisioned) | asked
+    billing = _describe_billing(table, status)
+    if billing is not None:
+        description["BillingModeSummary"] = billing
+    warm = _describe_warm(table, status)
+    if warm is not None:
+        description["WarmThroughput"] = warm
     if table.indexes:
         description["GlobalSecondaryIndexes"] = [
-            _describe_index(table, index, status) for index in table.indexes
+            _describe_index(table, index, status, measured) for index in table.indexes
         ]
     return description | _echoed(table)
 
 
-def _describe_deleted(table: Table) -> dict[str, Any]:
+def _describe_deleted(table: Table, measured: Measured) -> dict[str, Any]:
     """DynamoDB shows less of a table that it is taking away."""
     return {
         "TableName": table.name,
         "TableStatus": "DELETING",
-        "ProvisionedThroughput": _throughput(table.provisioned),
+        "ProvisionedThroughput": _throughput(table.provisioned, table.history, measured.now_ms),
         "TableSizeBytes": 0,
         "ItemCount": 0,
         "TableArn": table.arn,
@@ -64,22 +86,50 @@ def _describe_deleted(table: Table) -> dict[str, Any]:
     }
 
 
-def _describe_index(table: Table, index: Index, status: Status) -> dict[str, Any]:
+def _describe_billing(table: Table, status: TableStatus) -> dict[str, Any] | None:
+    """Of a table that was never PAY_PER_REQUEST DynamoDB says nothing."""
+    if table.provisioned is not None and not table.on_demand_at_ms:
+        return None
+    mode = "PAY_PER_REQUEST" if table.provisioned is None else "PROVISIONED"
+    summary: dict[str, Any] = {"BillingMode": mode}
+    if status != "CREATING":
+        since_ms = table.on_demand_at_ms or table.created_at_ms
+        summary["LastUpdateToPayPerRequestDateTime"] = since_ms / 1000
+    return summary
+
+
+def _describe_warm(of: Table | Index, status: TableStatus) -> dict[str, Any] | None:
+    """A new table shows it only if it was asked for."""
+    if status == "CREATING":
+        if "WarmThroughput" not in of.echo:
+            return None
+        return describe_warm(warm_units(of.echo, of.provisioned), "UPDATING")
+    return describe_warm(warm_units(of.echo, of.provisioned), "ACTIVE")
+
+
+def _describe_index(
+    table: Table, index: Index, status: TableStatus, measured: Measured
+) -> dict[str, Any]:
     projection: dict[str, Any] = {"ProjectionType": index.projection}
     if index.non_key_attributes:
-        projection["NonKeyAttributes"] = index.non_key_attributes
+        projection["NonKeyAttributes"] = sorted(index.non_key_attributes)
+    totals = measured.indexes.get(index.name, _NOTHING)
     description = {
         "IndexName": index.name,
         "KeySchema": _schema(index.hash, index.range),
         "Projection": projection,
-        "IndexStatus": status,
-        "ProvisionedThroughput": _throughput(index.provisioned),
-        "IndexSizeBytes": 0,
-        "ItemCount": 0,
+        # While a table is updated its indexes go on as they are.
+        "IndexStatus": "ACTIVE" if status == "UPDATING" else status,
+        "ProvisionedThroughput": _throughput(index.provisioned, index.history, measured.now_ms),
+        "IndexSizeBytes": totals.item_bytes,
+        "ItemCount": totals.item_count,
         "IndexArn": f"{table.arn}/index/{index.name}",
     }
-    if status == "ACTIVE":
-        description["WarmThroughput"] = _warm_throughput(index.provisioned)
+    warm = _describe_warm(index, status)
+    if warm is not None:
+        description["WarmThroughput"] = warm
+    if "OnDemandThroughput" in index.echo:
+        description["OnDemandThroughput"] = index.echo["OnDemandThroughput"]
     return description
 
 
@@ -100,26 +150,32 @@ def _schema(
     ]
 
 
-def _throughput(provisioned: tuple[int, int] | None) -> dict[str, int]:
+def _throughput(
+    provisioned: tuple[int, int] | None, history: UnitsHistory, now_ms: int
+) -> dict[str, float]:
     read, write = provisioned or (0, 0)
-    return {"NumberOfDecreasesToday": 0, "ReadCapacityUnits": read, "WriteCapacityUnits": write}
-
-
-def _warm_throughput(provisioned: tuple[int, int] | None) -> dict[str, Any]:
-    read, write = provisioned or (WARM_READ_UNITS, WARM_WRITE_UNITS)
-    return {"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": write, "Status": "ACTIVE"}
+    shown: dict[str, float] = {
+        "NumberOfDecreasesToday": history.decreases_on(now_ms),
+        "ReadCapacityUnits": read,
+        "WriteCapacityUnits": write,
+    }
+    if history.increased_at_ms:
+        shown["LastIncreaseDateTime"] = history.increased_at_ms / 1000
+    if history.decreased_at_ms:
+        shown["LastDecreaseDateTime"] = history.decreased_at_ms / 1000
+    return shown
 
 
 def _echoed(table: Table) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     echo = table.echo
-    if "TableClass" in echo:
+    if "TableClassSummary" in echo:
+        shown["TableClassSummary"] = echo["TableClassSummary"]
+    elif "TableClass" in echo:
         shown["TableClassSummary"] = {"TableClass": echo["TableClass"]}
     if "OnDemandThroughput" in echo:
         shown["OnDemandThroughput"] = echo["OnDemandThroughput"]
-    encryption = echo.get("SSESpecification", {})
-    if encryption.get("Enabled"):
-        shown["SSEDescription"] = {"Status": "ENABLED", "SSEType": "KMS"}
-        if encryption.get("KMSMasterKeyId") is not None:
-            shown["SSEDescription"]["KMSMasterKeyArn"] = encryption["KMSMasterKeyId"]
+    encryption = describe_encryption(table)
+    if encryption is not None:
+        shown["SSEDescription"] = encryption
     return shown

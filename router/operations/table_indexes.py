@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from gramme.errors import ValidationError
 from gramme.model.table import Index
+from gramme.router.operations.elastic_throughput import read_elastic
 from gramme.router.operations.table_key import INVALID, Definitions, read_index_key
 from gramme.router.operations.throughput import read_throughput
 
@@ -45,6 +46,7 @@ def _read_index(request: dict[str, Any], definitions: Definitions, is_provisione
         )
     if throughput is None and is_provisioned:
         raise ValidationError(f"{INVALID}ProvisionedThroughput is not specified for index: {name}")
+    provisioned = None if throughput is None else read_throughput(throughput)
     return Index(
         id=0,
         name=name,
@@ -52,7 +54,8 @@ def _read_index(request: dict[str, Any], definitions: Definitions, is_provisione
         range=key.range,
         projection=projection["ProjectionType"],
         non_key_attributes=tuple(projection.get("NonKeyAttributes") or ()),
-        provisioned=None if throughput is None else read_throughput(throughput),
+        provisioned=provisioned,
+        echo=read_elastic(request, provisioned, name),
     )
 
 

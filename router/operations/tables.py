@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gramme.errors import ResourceNotFound, ValidationError
+from gramme.errors import AccessDenied, ValidationError
 from gramme.router.catalog import CatalogEntry
 from gramme.router.operations.context import Caller, Context
 
@@ -21,12 +21,8 @@ def find_table(context: Context, caller: Caller, name: str) -> CatalogEntry:
 
 
 def find_described_table(context: Context, caller: Caller, name: str) -> CatalogEntry:
-    """Raises ResourceNotFound, in the words DescribeTable and DeleteTable use."""
-    bare = bare_name(caller, name)
-    try:
-        return context.catalog.find(caller.account, caller.region, bare)
-    except ResourceNotFound:
-        raise ResourceNotFound(f"Requested resource not found: Table: {bare} not found") from None
+    """A table that may still be in creation. Raises ResourceNotFound, in the words DescribeTable uses."""
+    return context.catalog.find_described(*caller, bare_name(caller, name))
 
 
 def bare_name(caller: Caller, arn: str) -> str:
@@ -39,10 +35,11 @@ def bare_name(caller: Caller, arn: str) -> str:
     _, partition, _, region, account, resource = fields
     if partition not in _PARTITIONS:
         raise ValidationError(f"1 validation error detected: Invalid AWS partition in '{arn}'")
-    if not resource.startswith(_TABLE):
+    name = resource.removeprefix(_TABLE)
+    if name == resource or "/" in name:
         raise ValidationError(f"1 validation error detected: Invalid resource type in '{arn}'")
     if region != caller.region:
         raise ValidationError(f"1 validation error detected: Invalid AWS region in '{arn}'")
     if account != caller.account:
-        raise ResourceNotFound
-    return resource.removeprefix(_TABLE)
+        raise AccessDenied
+    return name

@@ -22,6 +22,10 @@ _SHAPES: Final[dict[str, Shape]] = {
     TABLE_SHAPE: {"type": "string", "min": 1, "max": 255, "pattern": _NAME_PATTERN},
     # The model leaves room for the longer keys of indexes.
     "TableKeySchema": {"type": "list", "member": "KeySchemaElement", "min": 1, "max": 2},
+    # Tags have rules and words of their own, in `operations/tags.py`.
+    "Tag": {"type": "structure", "members": {"Key": "TagKeyString", "Value": "TagValueString"}},
+    "TagKeyString": {"type": "string"},
+    "TagValueString": {"type": "string"},
 }
 
 _MEMBERS: Final[dict[str, dict[str, str]]] = {

@@ -183,10 +183,6 @@ def test_index_key_may_have_several_attributes_of_each_kind() -> None:
             {"SSESpecification": {"Enabled": False, "SSEType": "KMS"}},
             f"{INVALID}SSEType can not be specified if Enabled is false",
         ),
-        (
-            {"DeletionProtectionEnabled": True},
-            "DeletionProtectionEnabled is not supported yet",
-        ),
     ],
 )
 def test_table_is_refused(changes: Body, message: str) -> None:

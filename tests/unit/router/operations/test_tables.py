@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gramme.errors import ResourceNotFound, ValidationError
+from gramme.errors import AccessDenied, ResourceNotFound, ValidationError
 from tests.unit.router.operations.router import HASH_ONLY, NOW_MS, Router
 
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/music"
@@ -49,7 +49,7 @@ def test_what_was_only_said_is_echoed(router: Router) -> None:
     assert table["SSEDescription"] == {
         "Status": "ENABLED",
         "SSEType": "KMS",
-        "KMSMasterKeyArn": "alias/mine",
+        "KMSMasterKeyArn": "arn:aws:kms:us-east-1:000000000000:alias/mine",
     }
     assert table["WarmThroughput"]["ReadUnitsPerSecond"] == 20_000
     assert "Tags" not in table
@@ -73,10 +73,12 @@ def test_arn_of_something_else_is_refused(router: Router, arn: str, message: str
     assert refusal == f"1 validation error detected: {message} '{arn}'"
 
 
-def test_arn_of_another_account_is_not_found(router: Router) -> None:
+def test_arn_of_another_account_is_denied(router: Router) -> None:
     arn = ARN.replace("000000000000", "111111111111")
 
-    router.refusal("GetItem", {"TableName": arn, "Key": {"id": {"S": "a"}}}, ResourceNotFound)
+    message = router.refusal("GetItem", {"TableName": arn, "Key": {"id": {"S": "a"}}}, AccessDenied)
+
+    assert message == "Access is denied"
 
 
 @pytest.mark.parametrize("operation", ["DescribeTable", "DeleteTable"])

@@ -1,0 +1,160 @@
+"""GlobalSecondaryIndexUpdates of an UpdateTable, of which so far those are made that change throughput."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from gramme.errors import LimitExceeded, ResourceNotFound, ValidationError
+from gramme.model.table import Index, Table
+from gramme.router.operations.elastic_throughput import (
+    change_limits,
+    drop_limits,
+    keep_warm,
+    raise_warm,
+    warm_units,
+)
+from gramme.router.operations.table_key import INVALID
+from gramme.router.operations.throughput import read_throughput
+
+_ACTIONS = ("Update", "Create", "Delete")
+
+
+class IndexUpdate(NamedTuple):
+    action: str
+    name: str
+    request: dict[str, Any]
+
+
+def read_index_updates(body: dict[str, Any]) -> list[IndexUpdate]:
+    """What can be checked without the table."""
+    updates: list[IndexUpdate] = []
+    for member in body.get("GlobalSecondaryIndexUpdates") or ():
+        given = [action for action in _ACTIONS if member.get(action) is not None]
+        if not given:
+            raise ValidationError(
+                f"{INVALID}One of GlobalSecondaryIndexUpdate.Update, "
+                "GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete must not be null"
+            )
+        if len(given) > 1:
+            raise ValidationError(
+                f"{INVALID}Only one global secondary index action is allowed "
+                "per GlobalSecondaryIndexUpdate object"
+            )
+        request = member[given[0]]
+        updates.append(IndexUpdate(given[0], request["IndexName"], request))
+    _check_once_each(updates)
+    return updates
+
+
+def _check_once_each(updates: Sequence[IndexUpdate]) -> None:
+    seen: set[str] = set()
+    for update in updates:
+        if update.name in seen:
+            raise ValidationError(
+                f"{INVALID}Only one global secondary index update per index "
+                f"is allowed simultaneously. Index: {update.name}"
+            )
+        seen.add(update.name)
+
+
+def check_index_updates(table: Table, updates: Sequence[IndexUpdate]) -> None:
+    """Refuse what cannot be done to this table."""
+    for update in updates:
+        exists = table.index(update.name) is not None
+        if update.action == "Create" and exists:
+            raise ValidationError("Attempting to create an index which already exists")
+        if update.action != "Create" and not exists:
+            raise ResourceNotFound(
+                f"Requested resource not found: Index {update.name} for table {table.name}"
+            )
+    online = [update for update in updates if update.action != "Update"]
+    if len(online) > 1:
+        raise LimitExceeded(
+            "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+            "simultaneously per table"
+        )
+    if online:
+        raise ValidationError(f"{online[0].action} of a global index is not supported yet")
+
+
+def update_indexes(
+    table: Table, updates: Sequence[IndexUpdate], mode: str | None, now_ms: int
+) -> tuple[Index, ...]:
+    """The indexes after the updates. `mode` is the BillingMode that the request asks for, if any."""
+    requests = {update.name: update.request for update in updates}
+    is_provisioned = mode == "PROVISIONED" or (mode is None and table.provisioned is not None)
+    return tuple(
+        _update(index, requests.get(index.name, {}), mode, is_provisioned, now_ms)
+        for index in table.indexes
+    )
+
+
+def _update(
+    index: Index, request: dict[str, Any], mode: str | None, is_provisioned: bool, now_ms: int
+) -> Index:
+    index = _change_units(index, request.get("ProvisionedThroughput"), mode, is_provisioned, now_ms)
+    name, units = index.name, index.provisioned
+    echo = change_limits(index.echo, is_provisioned, request.get("OnDemandThroughput"), name)
+    return replace(index, echo=raise_warm(echo, units, request.get("WarmThroughput"), name))
+
+
+def _change_units(
+    index: Index,
+    throughput: dict[str, int] | None,
+    mode: str | None,
+    is_provisioned: bool,
+    now_ms: int,
+) -> Index:
+    if throughput is not None and not is_provisioned:
+        raise _not_provisioned(index.name, mode)
+    if throughput is None:
+        if is_provisioned and index.provisioned is None:
+            raise ValidationError(
+                f"{INVALID}ProvisionedThroughput must be specified for index: {index.name}"
+            )
+        return index if is_provisioned else switch_index(index, None, now_ms)
+    return switch_index(index, read_throughput(throughput), now_ms)
+
+
+def switch_index(index: Index, units: tuple[int, int] | None, now_ms: int) -> Index:
+    """Give an index other units, or none. What it was warm for it stays warm for."""
+    old = index.provisioned
+    if units is not None and units == old:
+        raise unchanged(f"the index {index.name}", f"index {index.name}", units)
+    if (units is None) == (old is None) and units is None:
+        return index
+    history = index.history
+    if units is not None and old is not None:
+        history = history.after(old, units, now_ms)
+    echo = keep_warm(index.echo, warm_units(index.echo, old))
+    if (units is None) != (old is None):
+        echo = drop_limits(echo)
+    return replace(index, provisioned=units, history=history, echo=echo)
+
+
+def unchanged(of: str, provisioned_for: str, units: tuple[int, int]) -> ValidationError:
+    shown = " ".join(
+        f"Current {name} provisioned for {provisioned_for}: {number}. Requested {name}: {number}."
+        for name, number in zip(("ReadCapacityUnits", "WriteCapacityUnits"), units, strict=True)
+    )
+    return ValidationError(
+        f"The provisioned throughput for {of} will not change. "
+        f"The requested value equals the current value. {shown} Refer to the Amazon DynamoDB "
+        "Developer Guide for current limits and how to request higher limits."
+    )
+
+
+def _not_provisioned(index: str, mode: str | None) -> ValidationError:
+    if mode is not None:
+        return ValidationError(
+            f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+            f"for index: {index} when BillingMode is PAY_PER_REQUEST"
+        )
+    return ValidationError(
+        f"{INVALID}The only Updates for index: {index} when TableThroughputMode is "
+        "PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput"
+    )
