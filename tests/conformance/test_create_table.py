@@ -124,6 +124,52 @@ def test_existing_name_is_in_use(dynamodb: DynamoDBClient, tables: TableFactory)
                 "UpdateViewType should not be specified"
             ),
         ),
+        (
+            {
+                "BillingMode": "PROVISIONED",
+                "ProvisionedThroughput": UNITS,
+                "OnDemandThroughput": {"MaxReadRequestUnits": 1},
+            },
+            (
+                f"{INVALID}MaxReadRequestUnits for OnDemandThroughput cannot be specified "
+                "when table BillingMode is PROVISIONED."
+            ),
+        ),
+        (
+            {"OnDemandThroughput": {"MaxWriteRequestUnits": -1}},
+            (
+                f"{INVALID}Requested MaxWriteRequestUnits for OnDemandThroughput for table "
+                "is outside of valid range"
+            ),
+        ),
+        (
+            {"WarmThroughput": {"WriteUnitsPerSecond": 3_999}},
+            (
+                f"{INVALID}Requested WriteUnitsPerSecond for WarmThroughput for table is lower "
+                "than initial throughput for OnDemand. See: https://docs.aws.amazon.com/"
+                "amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"
+                "#on-demand-capacity-mode-initial"
+            ),
+        ),
+        (
+            {
+                "BillingMode": "PROVISIONED",
+                "ProvisionedThroughput": UNITS,
+                "WarmThroughput": {"ReadUnitsPerSecond": 4},
+            },
+            (
+                f"{INVALID}Requested ReadUnitsPerSecond for WarmThroughput for table is lower "
+                "than ReadCapacityUnits of ProvisionedThroughput"
+            ),
+        ),
+        (
+            {"SSESpecification": {"Enabled": True, "KMSMasterKeyId": "alias/mine"}},
+            f"{INVALID}SSEType KMS is required if KMSMasterKeyId is specified",
+        ),
+        (
+            {"SSESpecification": {"Enabled": True, "SSEType": "AES256"}},
+            f"{INVALID}SSEType AES256 is not supported",
+        ),
     ],
 )
 def test_table_is_refused(dynamodb: DynamoDBClient, changes: dict[str, Any], message: str) -> None:

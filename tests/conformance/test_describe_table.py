@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.conformance.tables import (
     Gsi,
     TableFactory,
+    a_table,
     definitions,
+    eventually,
     key_schema,
     refusal,
     unique_name,
@@ -32,6 +34,66 @@ def test_table_is_described(dynamodb: DynamoDBClient, tables: TableFactory) -> N
     assert table["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
     assert table["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
     assert table["DeletionProtectionEnabled"] is False
+
+
+def test_items_are_counted(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
+    name = tables.create("pk:S", Gsi("gsi", "g:S", "KEYS_ONLY"))
+    for number in range(5):
+        item: dict[str, Any] = {"pk": {"S": f"key{number}"}, "more": {"S": "text"}}
+        if number < 2:
+            item["g"] = {"S": "group"}
+        dynamodb.put_item(TableName=name, Item=item)
+    dynamodb.delete_item(TableName=name, Key={"pk": {"S": "key4"}})
+
+    def counts() -> tuple[int, int]:
+        table = dynamodb.describe_table(TableName=name)["Table"]
+        return table["ItemCount"], table["GlobalSecondaryIndexes"][0]["ItemCount"]
+
+    eventually(counts, (4, 2))
+    table = dynamodb.describe_table(TableName=name)["Table"]
+    # Names and values, in bytes: pk + key0 + more + text, and twice g + group.
+    assert table["TableSizeBytes"] == 4 * (2 + 4 + 4 + 4) + 2 * (1 + 5)
+    assert table["GlobalSecondaryIndexes"][0]["IndexSizeBytes"] == 2 * (2 + 4 + 1 + 5)
+
+
+def test_what_was_asked_for_is_shown(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
+    key = "arn:aws:kms:us-east-1:000000000000:key/11111111-2222-3333-4444-555555555555"
+    parameters = a_table(
+        "pk:S",
+        Gsi("gsi", "g:S", "INCLUDE", ("z", "a")),
+        DeletionProtectionEnabled=True,
+        TableClass="STANDARD_INFREQUENT_ACCESS",
+        SSESpecification={"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": key},
+        OnDemandThroughput={"MaxReadRequestUnits": 100},
+        WarmThroughput={"ReadUnitsPerSecond": 12_500},
+    )
+    parameters["GlobalSecondaryIndexes"][0] |= {
+        "OnDemandThroughput": {"MaxWriteRequestUnits": 50},
+        "WarmThroughput": {"ReadUnitsPerSecond": 13_000, "WriteUnitsPerSecond": 5_000},
+    }
+    name = tables.create_from(parameters)
+    try:
+        table = dynamodb.describe_table(TableName=name)["Table"]
+    finally:
+        dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
+
+    assert table["DeletionProtectionEnabled"] is True
+    assert table["TableClassSummary"] == {"TableClass": "STANDARD_INFREQUENT_ACCESS"}
+    assert table["SSEDescription"] == {
+        "Status": "ENABLED",
+        "SSEType": "KMS",
+        "KMSMasterKeyArn": key,
+    }
+    assert table["OnDemandThroughput"] == {"MaxReadRequestUnits": 100}
+    assert table["WarmThroughput"] == {
+        "ReadUnitsPerSecond": 12_500,
+        "WriteUnitsPerSecond": 4_000,
+        "Status": "ACTIVE",
+    }
+    index = table["GlobalSecondaryIndexes"][0]
+    assert index["OnDemandThroughput"] == {"MaxWriteRequestUnits": 50}
+    assert index["WarmThroughput"]["ReadUnitsPerSecond"] == 13_000
+    assert index["Projection"]["NonKeyAttributes"] == ["a", "z"]
 
 
 def test_table_id_is_stable(dynamodb: DynamoDBClient, tables: TableFactory) -> None:

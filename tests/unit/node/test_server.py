@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from gramme.clock import VirtualClock
-from gramme.commands import CreateTable, DeleteTable, Written
-from gramme.errors import ResourceNotFound, Throttling
+from gramme.commands import AlterTable, CreateTable, DeleteTable, Totals, Written
+from gramme.errors import ResourceNotFound, TableChanged, Throttling, ValidationError
 from gramme.node.engine.keyspace import TableRecord
 from gramme.node.server import SLICE_BYTES_PROPOSED, Node, NodeSettings
 from gramme.partitions import Partition
@@ -167,3 +168,66 @@ async def test_a_batch_tells_which_writes_there_was_no_room_for(
         assert [isinstance(answer, Throttling) for answer in answers] == [False, True, True]
         assert (await made.node.get(partition, a_get("a"))).item is not None
         assert (await made.node.get(partition, a_get("b"))).item is None
+
+
+async def test_a_table_is_altered_only_from_what_it_is() -> None:
+    async with running() as made:
+        await made.create()
+        table = made.records[-1].table
+        protected = replace(table, deletion_protection=True)
+
+        await made.node.administer(AlterTable(table, protected))
+
+        assert made.records[-1].table == protected
+        with pytest.raises(TableChanged):
+            await made.node.administer(AlterTable(table, replace(table, echo={"Tags": []})))
+        assert made.records[-1].table == protected
+
+
+async def test_what_a_group_works_by_is_never_altered_from_outside() -> None:
+    async with running() as made:
+        await made.create()
+        table = made.records[-1].table
+
+        with pytest.raises(AssertionError):
+            await made.node.administer(AlterTable(table, replace(table, indexes=())))
+
+
+async def test_a_protected_table_is_not_deleted() -> None:
+    async with running() as made:
+        partition = await made.create()
+        table = made.records[-1].table
+        await made.node.administer(AlterTable(table, replace(table, deletion_protection=True)))
+
+        with pytest.raises(ValidationError):
+            await made.node.administer(DELETE)
+
+        await made.node.write(partition, a_put("a"))
+
+
+async def test_totals_count_what_is_flushed() -> None:
+    async with running() as made:
+        partition = await made.create()
+        written = a_put("a")
+        await made.node.write(partition, written)
+        made.engine.gate.clear()
+        writing = asyncio.ensure_future(made.node.write(partition, a_put("b")))
+        await settle()
+
+        assert await made.node.totals([partition]) == Totals(1, written.size)
+
+        made.engine.gate.set()
+        await writing
+        assert await made.node.totals([partition]) == Totals(2, 2 * written.size)
+
+
+async def test_a_stop_does_not_wait_for_a_table_that_is_doomed() -> None:
+    async with running() as made:
+        await made.create()
+        await made.node.administer(replace(DELETE, settles_at_ms=NOW_MS + 1_000_000))
+
+        made.node.stop()
+        await made.task
+
+        assert made.records[-1].table.status == "DELETING"
+        assert made.dropped == []

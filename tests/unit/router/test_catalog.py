@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
-from gramme.errors import GrammeError
+from gramme.errors import GrammeError, ResourceNotFound
 from gramme.model.keys import check_key
 from gramme.model.table import KeyAttribute, KeyType, Table
 from gramme.model.values import normalise_item
@@ -95,3 +96,22 @@ def test_number_keys_and_unknown_tables_go_the_long_way() -> None:
     assert a_catalog(hash_type="N").place(NAMESPACE, "music", {"id": {"N": "1"}}) is None
     assert a_catalog().place(NAMESPACE, "film", {"id": {"S": "a"}}) is None
     assert a_catalog().place(("1", "elsewhere"), "music", {"id": {"S": "a"}}) is None
+
+
+def test_a_table_in_creation_is_described_and_not_used() -> None:
+    catalog = a_catalog()
+    active = catalog.find(*NAMESPACE, "music")
+    creating = structs.replace(active.table, name="new", status="CREATING")
+
+    catalog.put(CatalogEntry(creating, PARTITIONS, {}))
+
+    assert catalog.names(*NAMESPACE) == ["music", "new"]
+    assert catalog.find_described(*NAMESPACE, "new").table == creating
+    assert catalog.place(NAMESPACE, "new", {"id": {"S": "a"}}) is None
+    with pytest.raises(ResourceNotFound):
+        catalog.find(*NAMESPACE, "new")
+
+    catalog.put(CatalogEntry(structs.replace(creating, status="ACTIVE"), PARTITIONS, {}))
+
+    assert catalog.names(*NAMESPACE) == ["music", "new"]
+    assert catalog.place(NAMESPACE, "new", {"id": {"S": "a"}}) is not None
