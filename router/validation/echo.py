@@ -14,6 +14,7 @@ LENGTH_MAX: Final = 32768
 DEPTH_MAX: Final = 16
 # More members than this are not shown, however short.
 _MEMBERS_MAX: Final = 1024
+_CONTAINERS: Final = {"list": list, "map": dict, "structure": dict}
 
 
 def echo(name: str, value: Any) -> str:
@@ -27,9 +28,10 @@ def _echo(name: str, value: Any, depth: int) -> str:
         return "true" if value else "false"
     if type(value) not in (list, dict):
         return str(value)[:LENGTH_MAX]
-    if not depth:
-        return "..."
     shape = shape_of(name)
+    # Past the longest list allowed nobody has looked at types.
+    if not depth or type(value) is not _CONTAINERS.get(shape["type"]):
+        return "..."
     if shape["type"] == "list":
         return f"[{', '.join(_members(shape['member'], value, depth))}]"
     if shape["type"] == "map":

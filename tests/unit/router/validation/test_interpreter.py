@@ -248,6 +248,17 @@ def test_a_hostile_request_is_refused_without_recursion() -> None:
         validate("BatchWriteItem", {"RequestItems": {"!": [{"PutRequest": {"Item": {"a": {}}}}]}})
 
 
+def test_what_nobody_has_looked_at_is_shown_as_it_can_be() -> None:
+    schema = [{"AttributeName": "a", "KeyType": "HASH"}] * 2
+    odd = [{"AttributeName": {}, "KeyType": []}, [], "text"]
+
+    with pytest.raises(ValidationError) as failure:
+        validate("CreateTable", {"TableName": "abc", "KeySchema": schema + odd})
+
+    assert failure.value.message is not None
+    assert "KeySchemaElement(attributeName=..., keyType=...), ..., text]'" in failure.value.message
+
+
 def test_what_is_shown_of_a_huge_request_is_bounded() -> None:
     deep: dict[str, Any] = {"S": "x"}
     for _ in range(10_000):
