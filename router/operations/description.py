@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from gramme.commands import Totals
+from gramme.errors import ResourceNotFound
 from gramme.model.table import Index, KeyAttribute, Table, TableStatus, UnitsHistory
 from gramme.router.catalog import CatalogEntry
 from gramme.router.operations.context import Context
@@ -27,15 +28,19 @@ class Measured(NamedTuple):
 
 
 async def measure(context: Context, entry: CatalogEntry) -> Measured:
-    nodes = context.nodes
-    return Measured(
-        context.clock.now_ms(),
-        await nodes.totals(entry.partitions.partitions),
-        {
+    """Raises ResourceNotFound, in the words of DescribeTable, if the table goes meanwhile."""
+    nodes, now_ms = context.nodes, context.clock.now_ms()
+    try:
+        table = await nodes.totals(entry.partitions.partitions)
+        indexes = {
             name: await nodes.totals(kept.partitions)
             for name, kept in entry.index_partitions.items()
-        },
-    )
+        }
+    except ResourceNotFound:
+        raise ResourceNotFound(
+            f"Requested resource not found: Table: {entry.table.name} not found"
+        ) from None
+    return Measured(now_ms, table, indexes)
 
 
 def describe(table: Table, status: TableStatus, member: str, measured: Measured) -> bytes:

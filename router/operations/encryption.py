@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from msgspec.structs import replace
@@ -10,6 +10,9 @@ from msgspec.structs import replace
 from gramme.errors import ValidationError
 from gramme.model.table import Table
 from gramme.router.operations.table_key import INVALID
+
+# What the key service takes for a name.
+KEY_LENGTH_MAX: Final = 2048
 
 _KEY = "KMSMasterKeyId"
 
@@ -24,6 +27,10 @@ def read_encryption(specification: dict[str, Any] | None) -> dict[str, Any] | No
             if value is not None:
                 raise ValidationError(f"{INVALID}{name} can not be specified if Enabled is false")
         return None
+    if key is not None and len(key) > KEY_LENGTH_MAX:
+        raise ValidationError(
+            f"{INVALID}KMSMasterKeyId must be at most {KEY_LENGTH_MAX} characters long"
+        )
     if type == "AES256":
         raise ValidationError(f"{INVALID}SSEType AES256 is not supported")
     if key is not None and type is None:

@@ -8,7 +8,7 @@ from gramme.errors import ValidationError
 from gramme.model.table import Table
 from gramme.router.operations.alteration import alter
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.tagged_table import find_tagged, read_tagged_arn
+from gramme.router.operations.tagged_table import find_taggable, read_tagged_arn
 from gramme.router.operations.tags import check_count, read_tags, tags_of, with_tags
 from gramme.router.validation.interpreter import validate
 
@@ -27,5 +27,5 @@ async def tag_resource(context: Context, caller: Caller, body: dict[str, Any]) -
         check_count(len(merged))
         return with_tags(table, merged)
 
-    await alter(context, lambda: find_tagged(context, caller, arn), add)
+    await alter(context, lambda: find_taggable(context, caller, arn), add)
     return b""

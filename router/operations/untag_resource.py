@@ -8,7 +8,7 @@ from gramme.errors import ValidationError
 from gramme.model.table import Table
 from gramme.router.operations.alteration import alter
 from gramme.router.operations.context import Caller, Context
-from gramme.router.operations.tagged_table import find_tagged, read_tagged_arn
+from gramme.router.operations.tagged_table import find_taggable, read_tagged_arn
 from gramme.router.operations.tags import check_count, check_key, tags_of, with_tags
 from gramme.router.validation.interpreter import validate
 
@@ -29,5 +29,5 @@ async def untag_resource(context: Context, caller: Caller, body: dict[str, Any])
         kept = {key: value for key, value in tags.items() if key not in keys}
         return table if kept == tags else with_tags(table, kept)
 
-    await alter(context, lambda: find_tagged(context, caller, arn), remove)
+    await alter(context, lambda: find_taggable(context, caller, arn), remove)
     return b""

@@ -140,6 +140,11 @@ def test_table_in_deletion_is_there_until_it_is_gone(slow: Slow) -> None:
         "ResourceInUseException",
         f"{IN_USE}Table is being deleted: {name}",
     )
+    arn = slow.dynamodb.describe_table(TableName=name)["Table"]["TableArn"]
+    assert refusal(slow.dynamodb.untag_resource, ResourceArn=arn, TagKeys=["a"]) == (
+        "ResourceInUseException",
+        f"{IN_USE}Table is being deleted: {name}",
+    )
 
     slow.clock.advance(DELAY_MS)
 
