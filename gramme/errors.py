@@ -13,6 +13,9 @@ PROTOCOL = "com.amazon.coral.service#"
 VALIDATE = "com.amazon.coral.validate#"
 SERVICE = "com.amazonaws.dynamodb.v20120810#"
 
+# What ResourceInUse begins with, if it is for the state that a table is in.
+STILL_IN_USE = "Attempt to change a resource which is still in use: "
+
 
 class GrammeError(Exception):
     """An error whose name and message go to the caller as they are."""

@@ -14,7 +14,13 @@ import msgspec
 
 from gramme.codec.key import successor
 from gramme.commands import AlterTable, CreateTable, DeleteTable
-from gramme.errors import ResourceInUse, ResourceNotFound, TableChanged, ValidationError
+from gramme.errors import (
+    STILL_IN_USE,
+    ResourceInUse,
+    ResourceNotFound,
+    TableChanged,
+    ValidationError,
+)
 from gramme.model.table import Table, TableStatus
 from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
@@ -43,8 +49,6 @@ FIRST_TERM = 1
 FIRST_EPOCH = 1
 
 EMPTY_STATE = ReplicaState(FIRST_TERM, 0, FIRST_EPOCH, 0, 0, 0, 0)
-
-IN_USE = "Attempt to change a resource which is still in use: "
 
 _Name = tuple[str, str, str]
 
@@ -75,7 +79,7 @@ class Meta:
         existing = self._records.get(name)
         if existing is not None:
             if existing.table.status == "CREATING":
-                raise ResourceInUse(f"{IN_USE}Table is being created: {command.table.name}")
+                raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {command.table.name}")
             raise ResourceInUse(f"Table already exists: {command.table.name}")
         record = self._place(command)
         operations: list[Operation] = [
@@ -97,7 +101,7 @@ class Meta:
         """
         record = self._records.get(_name(command.expected))
         if record is None or record.table != command.expected:
-            raise TableChanged(f"{IN_USE}Table is being updated: {command.expected.name}")
+            raise TableChanged(f"{STILL_IN_USE}Table is being updated: {command.expected.name}")
         assert _shape(command.table) == _shape(record.table), "the shape of a table was altered"
         altered = msgspec.structs.replace(record, table=command.table)
         await self._propose([_record_row(altered)]).flushed
@@ -111,9 +115,9 @@ class Meta:
             raise ResourceNotFound(f"Requested resource not found: Table: {command.name} not found")
         table = record.table
         if table.status == "CREATING":
-            raise ResourceInUse(f"{IN_USE}Table is being created: {table.name}")
+            raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {table.name}")
         if table.status == "UPDATING":
-            raise ResourceInUse(f"{IN_USE}Table is being updated: {table.name}")
+            raise ResourceInUse(f"{STILL_IN_USE}Table is being updated: {table.name}")
         if table.deletion_protection and table.status != "DELETING":
             raise ValidationError(
                 "Resource cannot be deleted as it is currently protected against deletion. "

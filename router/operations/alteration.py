@@ -11,7 +11,7 @@ from gramme.model.table import Table
 from gramme.router.operations.context import Context
 
 # Others may change the table between our reading and our writing it. After this many times the caller is told.
-ATTEMPTS_MAX: Final = 5
+ATTEMPTS_MAX: Final = 20
 
 
 async def alter(

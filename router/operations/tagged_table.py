@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from gramme.errors import AccessDenied, ResourceInUse, ResourceNotFound, ValidationError
+from gramme.errors import (
+    STILL_IN_USE,
+    AccessDenied,
+    ResourceInUse,
+    ResourceNotFound,
+    ValidationError,
+)
 from gramme.model.table import Table
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.resource_arn import ResourceArn, read_resource_arn
@@ -30,8 +36,5 @@ def find_tagged(context: Context, caller: Caller, arn: str) -> Table:
 def find_taggable(context: Context, caller: Caller, arn: str) -> Table:
     table = find_tagged(context, caller, arn)
     if table.status == "DELETING":
-        raise ResourceInUse(
-            "Attempt to change a resource which is still in use: "
-            f"Table is being deleted: {table.name}"
-        )
+        raise ResourceInUse(f"{STILL_IN_USE}Table is being deleted: {table.name}")
     return table

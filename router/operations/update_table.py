@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gramme.errors import ResourceInUse, ValidationError
+from gramme.errors import STILL_IN_USE, ResourceInUse, ValidationError
 from gramme.model.table import Table, TableStatus
 from gramme.router.operations.alteration import alter
 from gramme.router.operations.context import Caller, Context
@@ -33,7 +33,6 @@ from gramme.router.operations.throughput import read_throughput
 from gramme.router.operations.update_rules import check_update
 from gramme.router.validation.interpreter import validate
 
-_IN_USE = "Attempt to change a resource which is still in use: "
 # What makes a table UPDATING; everything else is done when it is answered.
 _SLOW = ("ProvisionedThroughput", "BillingMode", "TableClass")
 
@@ -92,16 +91,16 @@ def _with_class_of(before: Table, after: Table) -> dict[str, Any]:
 def _check_state(table: Table, body: dict[str, Any]) -> None:
     match table.status:
         case "CREATING":
-            raise ResourceInUse(f"{_IN_USE}Table is being created: {table.name}")
+            raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {table.name}")
         case "DELETING":
-            raise ResourceInUse(f"{_IN_USE}Table is being deleted: {table.name}")
+            raise ResourceInUse(f"{STILL_IN_USE}Table is being deleted: {table.name}")
         case "UPDATING" if body.get("TableClass") is not None:
-            raise ResourceInUse(f"{_IN_USE}Table is being updated: {table.name}")
+            raise ResourceInUse(f"{STILL_IN_USE}Table is being updated: {table.name}")
         case "UPDATING" if body.get("ProvisionedThroughput") is not None or (
             body.get("BillingMode") == "PAY_PER_REQUEST" and table.provisioned is not None
         ):
             raise ResourceInUse(
-                f"{_IN_USE}Table IOPS are currently being updated. Table: {table.name}"
+                f"{STILL_IN_USE}Table IOPS are currently being updated. Table: {table.name}"
             )
 
 

@@ -10,6 +10,7 @@ from tests.conformance.tables import (
     a_table,
     definitions,
     eventually,
+    invalid,
     key_schema,
     refusal,
     unique_name,
@@ -112,6 +113,31 @@ def test_table_is_found_by_its_arn(dynamodb: DynamoDBClient, tables: TableFactor
     arn = dynamodb.describe_table(TableName=name)["Table"]["TableArn"]
 
     assert dynamodb.describe_table(TableName=arn)["Table"]["TableName"] == name
+
+
+def test_arn_leads_to_tables_of_the_caller_only(dynamodb: DynamoDBClient, table: str) -> None:
+    arn = dynamodb.describe_table(TableName=table)["Table"]["TableArn"]
+    _, _, _, region, account, _ = arn.split(":")
+    theirs = arn.replace(account, "123456789012")
+    elsewhere = arn.replace(region, "ap-south-1")
+    key = {"pk": {"S": "a"}}
+
+    for call, parameters in ((dynamodb.describe_table, {}), (dynamodb.get_item, {"Key": key})):
+        denied = refusal(call, TableName=theirs, **parameters)
+        message = invalid(call, TableName=elsewhere, **parameters)
+
+        assert denied == ("AccessDeniedException", "Access is denied")
+        assert message == f"1 validation error detected: Invalid AWS region in '{elsewhere}'"
+
+
+def test_missing_table_is_named_without_its_arn(dynamodb: DynamoDBClient, table: str) -> None:
+    name = unique_name("missing")
+    arn = dynamodb.describe_table(TableName=table)["Table"]["TableArn"].replace(table, name)
+
+    assert refusal(dynamodb.describe_table, TableName=arn) == (
+        "ResourceNotFoundException",
+        f"Requested resource not found: Table: {name} not found",
+    )
 
 
 def test_missing_table_is_named(dynamodb: DynamoDBClient) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 DELAY_MS = 60_000
 TIMEOUT_S = 10.0
+CALLERS = 8
 IN_USE = "Attempt to change a resource which is still in use: "
 
 
@@ -193,6 +195,21 @@ def test_what_was_updated_is_there_after_a_restart(tmp_path: Path) -> None:
     assert table["ItemCount"] == 1
     assert tags == [{"Key": "env", "Value": "test"}]
     assert found["Item"] == {"pk": {"S": "a"}}
+
+
+def test_callers_at_once_do_not_undo_each_other() -> None:
+    with serving() as server, ThreadPoolExecutor(CALLERS) as callers:
+        _, arn = _create_and_update(server)
+
+        def tag(number: int) -> None:
+            client_of(server).tag_resource(
+                ResourceArn=arn, Tags=[{"Key": f"key{number}", "Value": ""}]
+            )
+
+        list(callers.map(tag, range(CALLERS)))
+        tags = client_of(server).list_tags_of_resource(ResourceArn=arn)["Tags"]
+
+    assert {tag["Key"] for tag in tags} == {"env", *(f"key{number}" for number in range(CALLERS))}
 
 
 def _create_and_update(server: Server) -> tuple[str, str]:
