@@ -1,4 +1,4 @@
-"""The states of a table, on a server told to take its time, and what is refused while they last."""
+"""The states of a table on a server told to take its time, and what of a table outlives a restart or a race."""
 
 from __future__ import annotations
 
