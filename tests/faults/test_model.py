@@ -1,4 +1,4 @@
-"""Random writes, queries, restarts and crashes against a plain dict, on a real server.
+"""Random writes, batches, queries, scans, restarts and crashes against a plain dict, on a real server.
 
 GRAMME_MODEL_EXAMPLES and GRAMME_SEED make it longer and different; a failure prints the steps that lead to it.
 """
@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from tests.support import tables
 from tests.support.client import Json, Refused
 from tests.support.history import GROUPS, Key
-from tests.support.model import Condition, Delete, Model, Put, Range, Update, Write
+from tests.support.model import Condition, Delete, Model, Put, Range, Update, Write, key_json
 from tests.support.server import Server
 
 SEED = int(os.environ.get("GRAMME_SEED", "20260705"))
@@ -45,6 +45,7 @@ writes = st.one_of(
     st.builds(Update, st.sampled_from(("set", "add", "regroup")), attributes, st.integers(-3, 3)),
     st.just(Delete()),
 )
+batch_writes = st.one_of(st.builds(Put, attributes), st.just(Delete()))
 conditions = st.builds(
     Condition,
     st.sampled_from(("always", "always", "exists", "absent", "below")),
@@ -112,6 +113,47 @@ class Machine(RuleBasedStateMachine):
         expected = self.model.query(partition, wanted, forward)
         assert list(tables.query(self.client, request)) == expected
         assert self.client.call("Query", request)["Items"] == expected[:limit]
+
+    @rule(limit=st.none() | st.integers(1, 4), segments=st.integers(1, 5))
+    def scan(self, limit: int | None, segments: int) -> None:
+        found = []
+        for segment in range(segments):
+            request: Json = {
+                "TableName": self.table,
+                "ConsistentRead": True,
+                "Segment": segment,
+                "TotalSegments": segments,
+                **({"Limit": limit} if limit else {}),
+            }
+            found += self._scan(request)
+        assert sorted(found, key=str) == sorted(self.model.items.values(), key=str)
+        # Segments and pages change nothing in the order.
+        assert found == self._scan({"TableName": self.table, "ConsistentRead": True})
+
+    def _scan(self, request: Json) -> list[Json]:
+        found: list[Json] = []
+        while True:
+            page = self.client.call("Scan", request)
+            found += page["Items"]
+            if "LastEvaluatedKey" not in page:
+                return found
+            request = {**request, "ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    @rule(chosen=st.dictionaries(keys, batch_writes, min_size=1, max_size=25))
+    def batch_write(self, chosen: dict[Key, Put | Delete]) -> None:
+        requests = [write.batch_request(key) for key, write in chosen.items()]
+        answer = self.client.call("BatchWriteItem", {"RequestItems": {self.table: requests}})
+        assert answer == {"UnprocessedItems": {}}
+        for key, write in chosen.items():
+            self.model.set(key, write.result(key, self.model.items.get(key)))
+
+    @rule(chosen=st.sets(keys, min_size=1))
+    def batch_get(self, chosen: set[Key]) -> None:
+        wanted = {"Keys": [key_json(key) for key in chosen], "ConsistentRead": True}
+        answer = self.client.call("BatchGetItem", {"RequestItems": {self.table: wanted}})
+        expected = [self.model.items[key] for key in chosen if key in self.model.items]
+        assert sorted(answer["Responses"][self.table], key=str) == sorted(expected, key=str)
+        assert answer["UnprocessedKeys"] == {}
 
     @rule()
     def query_indexes(self) -> None:

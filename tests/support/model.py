@@ -64,6 +64,9 @@ class Put:
     def request(self, key: Key) -> Json:
         return {"Item": {**key_json(key), **self.attributes}, "ReturnValues": "ALL_OLD"}
 
+    def batch_request(self, key: Key) -> Json:
+        return {"PutRequest": {"Item": {**key_json(key), **self.attributes}}}
+
     def result(self, key: Key, item: Json | None) -> Json | None:
         return {**key_json(key), **self.attributes}
 
@@ -74,6 +77,9 @@ class Delete:
 
     def request(self, key: Key) -> Json:
         return {"Key": key_json(key), "ReturnValues": "ALL_OLD"}
+
+    def batch_request(self, key: Key) -> Json:
+        return {"DeleteRequest": {"Key": key_json(key)}}
 
     def result(self, key: Key, item: Json | None) -> Json | None:
         return None
