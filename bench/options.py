@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.installed import PEERS
 
 RESULTS = Path(__file__).resolve().parent / "results"
-OPERATIONS = ("GetItem", "PutItem", "UpdateItem", "Query")
+OPERATIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "BatchWriteItem", "Scan")
 RUNS = ("compare", "scale", "paging", "overload")
 
 

@@ -10,7 +10,20 @@ from bench.options import Options
 from bench.report import Report, Table, Target, at_least, at_most, megabytes, milliseconds
 
 CONNECTIONS = 64
-SPEED = {"GetItem": 2.0, "PutItem": 2.0, "UpdateItem": 2.0, "Query": 4.0}
+SPEED = {
+    "GetItem": 2.0,
+    "PutItem": 2.0,
+    "UpdateItem": 2.0,
+    "Query": 4.0,
+    "BatchWriteItem": 4.0,
+    "Scan": 4.0,
+}
+TITLES = {
+    "UpdateItem": "UpdateItem with a condition",
+    "Query": "Query of 25 items",
+    "BatchWriteItem": "BatchWriteItem of 25 items",
+    "Scan": "Scan of 1 MB",
+}
 CONSTANT_CPU_RATIO_MAX = 3.0
 START_S_MAX = 0.6
 IDLE_MB_MAX = 90
@@ -81,9 +94,7 @@ def speed_ratio(comparison: Comparison, operation: str) -> float | None:
 def operation_table(comparison: Comparison, operation: str) -> Table:
     columns = ("server", "connections", "per second", "to dynalite", "p50 ms", "p99 ms", "CPU us")
     rows = [cells(comparison, row) for row in comparison.rows if row.operation == operation]
-    title = "Query of 25 items" if operation == "Query" else operation
-    title += " with a condition" if operation == "UpdateItem" else ""
-    return Table(title, columns, rows)
+    return Table(TITLES.get(operation, operation), columns, rows)
 
 
 def cells(comparison: Comparison, row: Row) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is asked of every server: the table, its items and the four operations.
+"""What is asked of every server: the table, its items and the operations.
 
 Item number `n` lives under partition key `n // 25` and sort key `n % 25`, so a table of any size can be
 asked for single items and for a Query of 25. Keys have a fixed width: a request is a template of
@@ -16,6 +16,7 @@ from bench.wire import request_text
 TABLE = "bench"
 ITEMS_PER_PARTITION_KEY = 25
 BATCH_ITEMS_MAX = 25
+SCAN_PAGE_BYTES = 1 << 20
 
 PARTITION_KEY = "p%08d"
 SORT_KEY = "s%02d"
@@ -49,9 +50,14 @@ class Workload:
         slots = {
             PARTITION_SLOT: PARTITION_KEY % (number // ITEMS_PER_PARTITION_KEY),
             SORT_SLOT: SORT_KEY % (number % ITEMS_PER_PARTITION_KEY),
-            DATA_SLOT: data_for(chance.randrange(len(NOISE)), self.dataset.data_bytes),
         }
-        return "".join(slots.get(piece, piece) for piece in self.pieces).encode("ascii")
+
+        def text(piece: str) -> str:
+            if piece == DATA_SLOT:
+                return data_for(chance.randrange(len(NOISE)), self.dataset.data_bytes)
+            return slots.get(piece, piece)
+
+        return "".join(map(text, self.pieces)).encode("ascii")
 
 
 def workloads(dataset: Dataset) -> tuple[Workload, ...]:
@@ -72,12 +78,23 @@ def workloads(dataset: Dataset) -> tuple[Workload, ...]:
         "KeyConditionExpression": "pk = :pk",
         "ExpressionAttributeValues": {":pk": {"S": PARTITION_SLOT}},
     }
+    batch = {
+        "RequestItems": {
+            TABLE: [
+                {"PutRequest": {"Item": {**item, "sk": {"S": SORT_KEY % number}}}}
+                for number in range(BATCH_ITEMS_MAX)
+            ]
+        }
+    }
     page_bytes = dataset.data_bytes * min(ITEMS_PER_PARTITION_KEY, dataset.items)
+    scan_bytes = min(SCAN_PAGE_BYTES, dataset.data_bytes * dataset.items)
     return (
         workload("GetItem", get, dataset, dataset.data_bytes),
         workload("PutItem", put, dataset, 2),
         workload("UpdateItem", update, dataset, 2),
         workload("Query", query, dataset, page_bytes),
+        workload("BatchWriteItem", batch, dataset, 2),
+        workload("Scan", {"TableName": TABLE}, dataset, scan_bytes),
     )
 
 
