@@ -108,29 +108,35 @@ def usual_placer(seed: bytes, table: Table, partitions: PartitionMap) -> Placer:
     attributes = 1 if range_key is None else 2
     fresh_hash = token_hash(seed).copy
     find = partitions.find
-    sole = partitions.partitions[0] if len(partitions.partitions) == 1 else None
+    # The last partition key, what its rows begin with, and where they are: the items of a batch often share one.
+    last_text, last_prefix, partition = "", b"", partitions.partitions[0]
 
     def place(item: dict[str, Any], is_key: bool) -> Place | None:
+        nonlocal last_text, last_prefix, partition
         if is_key and len(item) != attributes:
             return None
         value = item.get(hash_name)
         if type(value) is not dict or len(value) != 1:
             return None
         text = value.get("S")
-        if type(text) is not str or not 0 < len(text) <= SHORT or "\0" in text:
+        if text != last_text:
+            if type(text) is not str or not 0 < len(text) <= SHORT or "\0" in text:
+                return None
+            component = text.encode() + b"\0\0"
+            hashed = fresh_hash()
+            hashed.update(component)
+            token = hashed.digest()
+            last_text, last_prefix, partition = text, token + component, find(token)
+        elif not text:
             return None
-        component = text.encode() + b"\0\0"
-        hashed = fresh_hash()
-        hashed.update(component)
-        token = hashed.digest()
         if range_name is None:
-            return token + component, sole or find(token)
+            return last_prefix, partition
         value = item.get(range_name)
         if type(value) is not dict or len(value) != 1:
             return None
         text = value.get("S")
         if type(text) is not str or not 0 < len(text) <= SHORT or "\0" in text:
             return None
-        return token + component + text.encode() + b"\0\0", sole or find(token)
+        return last_prefix + text.encode() + b"\0\0", partition
 
     return place

@@ -113,3 +113,7 @@ def _exponent(text: str, written: str) -> int:
 
 def _not_a_number(text: str) -> str:
     return f"{NOT_A_NUMBER}: {text[:_SHOWN_MAX]}" if text else NOT_A_NUMBER
+
+
+# The sizes of the numbers met most often, by their text in normal form.
+SMALL_SIZES = {str(number): number_size(str(number)) for number in range(1000)}

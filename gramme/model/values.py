@@ -23,7 +23,7 @@ from gramme.model.mistyped import (
     wrong_scalar,
     wrong_structure,
 )
-from gramme.model.numbers import normalise_number, number_size
+from gramme.model.numbers import SMALL_SIZES, normalise_number, number_size
 
 # A scalar attribute is one level; 31 lists or maps around it are the most there can be.
 DEPTH_MAX: Final = 32
@@ -52,9 +52,14 @@ def normalise_item(item: Item) -> int:
     """Check every value of `item`, put it in normal form in place, and return the item's size in bytes."""
     size = 0
     for name, value in item.items():
-        # Most attributes are strings, and need no call: see `normalise_value`.
-        if type(value) is dict and type(text := value.get("S")) is str and len(value) == 1:
-            size += len(text) if text.isascii() else len(text.encode())
+        # Most attributes are strings or small numbers, and need no call: see `normalise_value`.
+        if type(value) is dict and len(value) == 1:
+            if type(text := value.get("S")) is str:
+                size += len(text) if text.isascii() else len(text.encode())
+            elif type(text := value.get("N")) is str and text in SMALL_SIZES:
+                size += SMALL_SIZES[text]
+            else:
+                size += normalise_value(value)
         else:
             size += normalise_value(value)
         length = len(name) if name.isascii() else len(name.encode())

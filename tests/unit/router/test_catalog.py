@@ -53,18 +53,32 @@ def the_long_way(catalog: Catalog, key: dict[str, Any]) -> tuple[bytes, Partitio
     return locate(catalog.seed, entry, key)
 
 
-@given(KEYS, st.sampled_from([None, "at"]))
-def test_a_key_is_placed_where_the_long_way_leads_or_not_at_all(
-    key: dict[str, Any], range_key: str | None
+@given(st.lists(KEYS, max_size=4), st.sampled_from([None, "at"]))
+def test_keys_are_placed_where_the_long_way_leads_or_not_at_all(
+    keys: list[dict[str, Any]], range_key: str | None
 ) -> None:
     catalog = a_catalog(range_key)
-    before = deepcopy(key)
 
-    placed = catalog.place(NAMESPACE, "music", key)
+    for key in keys:
+        before = deepcopy(key)
+        placed = catalog.place(NAMESPACE, "music", key)
 
-    assert key == before
-    if placed is not None:
-        assert placed[1] == the_long_way(catalog, key)
+        assert key == before
+        if placed is not None:
+            assert placed[1] == the_long_way(catalog, key)
+
+
+def test_a_partition_key_met_before_is_placed_as_it_was_the_first_time() -> None:
+    catalog = a_catalog("at")
+    keys = [{"id": {"S": hash}, "at": {"S": range}} for hash, range in ("ab", "ac", "bb", "ab")]
+
+    places = [catalog.place(NAMESPACE, "music", key) for key in keys]
+
+    assert [place and place[1] for place in places] == [the_long_way(catalog, key) for key in keys]
+
+
+def test_no_key_is_empty_though_none_was_met_before() -> None:
+    assert a_catalog().place(NAMESPACE, "music", {"id": {"S": ""}}) is None
 
 
 @pytest.mark.parametrize(

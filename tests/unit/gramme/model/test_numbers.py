@@ -10,6 +10,7 @@ from gramme.errors import ValidationError
 from gramme.model.numbers import (
     NOT_A_NUMBER,
     OVERFLOW,
+    SMALL_SIZES,
     TOO_PRECISE,
     UNDERFLOW,
     normalise_number,
@@ -143,3 +144,8 @@ def test_the_normal_form_keeps_the_value_and_is_final(digits: int, exponent: int
 )
 def test_a_number_costs_a_byte_for_two_digits(number: str, size: int) -> None:
     assert number_size(number) == size
+
+
+def test_the_sizes_known_of_small_numbers_are_those_of_their_normal_form() -> None:
+    for text, size in SMALL_SIZES.items():
+        assert (normalise_number(text), number_size(text)) == (text, size)
