@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# Clients that the tests drive and that cannot share the development environment: see docs/decisions/0002.
+CLIENTS := $(VENV)/clients/aws-cli/.installed $(VENV)/clients/aioboto3/.installed $(VENV)/clients/javascript/.installed
 
 .PHONY: serve test setup check format unit faults bench clean
 
@@ -11,7 +13,7 @@ serve: $(VENV)/.runtime
 
 test: check unit
 
-setup: $(VENV)/.development
+setup: $(VENV)/.development $(CLIENTS)
 
 check: $(VENV)/.development
 	$(BIN)/ruff format --check .
@@ -19,7 +21,7 @@ check: $(VENV)/.development
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
-unit: $(VENV)/.development
+unit: $(VENV)/.development $(CLIENTS)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 faults: $(VENV)/.development
@@ -45,6 +47,19 @@ $(VENV)/.runtime: $(VENV)/.python pyproject.toml
 
 $(VENV)/.development: $(VENV)/.runtime pyproject.toml
 	$(BIN)/pip install --quiet --group dev
+	@touch $@
+
+# Without npm nothing is marked as installed: the tests that need it are skipped, and say so, until it is there.
+$(VENV)/clients/javascript/.installed: tests/clients/javascript/package.json $(VENV)/.python
+	@mkdir -p $(@D)
+	@cp $< $(@D)
+	@if ! command -v npm > /dev/null; then echo "npm is not installed: the JavaScript SDK will not be tested"; \
+	else echo "npm install --prefix $(@D)" && \
+		npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error && touch $@; fi
+
+$(VENV)/clients/%/.installed: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(BIN)/pip --python $(@D)/bin/python install --quiet --group $*
 	@touch $@
 
 clean:
