@@ -30,6 +30,16 @@ async def items_go_in_and_come_out(dynamodb: Any, table: Any) -> None:
     assert read == item, read
 
 
+async def bytes_of_a_large_answer_survive_their_way(dynamodb: Any, table: Any) -> None:
+    blob = bytes(range(256)) * 1000
+
+    await table.put_item(Item={"pk": "large", "sk": 1, "blob": blob})
+    read = await table.get_item(Key={"pk": "large", "sk": 1}, ConsistentRead=True)
+
+    assert read["Item"]["blob"] == blob
+    assert read["ResponseMetadata"]["RetryAttempts"] == 0, read["ResponseMetadata"]
+
+
 async def the_batch_writer_sends_more_than_a_batch(dynamodb: Any, table: Any) -> None:
     async with table.batch_writer() as batch:
         for number in range(60):

@@ -124,7 +124,7 @@ def test_answers_carry_what_the_sdk_reads_of_them(
     assert answer["ConsumedCapacity"] == {"TableName": name, "CapacityUnits": 1.0}
 
 
-def test_bytes_of_a_large_answer_survive_its_way(
+def test_bytes_of_a_large_answer_survive_their_way(
     dynamodb: DynamoDBClient, tables: TableFactory
 ) -> None:
     name = tables.create("pk:B")
@@ -134,6 +134,7 @@ def test_bytes_of_a_large_answer_survive_its_way(
 
     answer = dynamodb.get_item(TableName=name, Key={"pk": {"B": b"\x00\xff"}})
     assert answer["Item"]["blob"]["B"] == blob
+    assert answer["ResponseMetadata"]["RetryAttempts"] == 0
 
 
 def test_batches_go_over_two_tables(dynamodb: DynamoDBClient, tables: TableFactory) -> None:

@@ -54,6 +54,18 @@ export async function theClientSpeaksTypedValues({ client, TableName }) {
   assert.ok(read.$metadata.requestId);
 }
 
+export async function bytesOfALargeAnswerSurviveTheirWay({ documents, TableName }) {
+  const blob = new Uint8Array(256_000).map((_, index) => index % 256);
+
+  await documents.send(new PutCommand({ TableName, Item: { pk: "large", sk: 1, blob } }));
+  const read = await documents.send(
+    new GetCommand({ TableName, Key: { pk: "large", sk: 1 }, ConsistentRead: true }),
+  );
+
+  assert.deepEqual(read.Item.blob, blob);
+  assert.equal(read.$metadata.attempts, 1);
+}
+
 export async function documentsKeepTheirTypes({ documents, TableName }) {
   const item = {
     pk: "document",
