@@ -45,6 +45,7 @@ INVALID = "One or more parameter values were invalid: "
 TOO_LARGE = "Item size has exceeded the maximum allowed size"
 # No item may be larger, so of a list or map that is, the rest need not be looked at: there may be millions.
 ITEM_SIZE_MAX: Final = 409_600
+EMPTY_NAME = "Empty attribute name"
 _LONG_NAME = f"Attribute name is too large, must be less than {NAME_SIZE_MAX + 1} bytes"
 
 
@@ -63,8 +64,8 @@ def normalise_item(item: Item) -> int:
         else:
             size += normalise_value(value)
         length = len(name) if name.isascii() else len(name.encode())
-        if length > NAME_SIZE_MAX:
-            raise ValidationError(_LONG_NAME)
+        if not 0 < length <= NAME_SIZE_MAX:
+            raise ValidationError(_LONG_NAME if length else EMPTY_NAME)
         size += length
     return size
 

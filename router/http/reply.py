@@ -7,6 +7,7 @@ every byte of it is printable.
 from __future__ import annotations
 
 import secrets
+from datetime import UTC, datetime
 from itertools import count
 from zlib import crc32
 
@@ -23,8 +24,6 @@ _REASONS = {
     404: b"Not Found",
     408: b"Request Timeout",
     413: b"Request Entity Too Large",
-    414: b"URI Too Long",
-    431: b"Request Header Fields Too Large",
     500: b"Internal Server Error",
     501: b"Not Implemented",
     503: b"Service Unavailable",
@@ -35,15 +34,31 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _PREFIX = "".join(secrets.choice(_ALPHABET) for _ in range(40)).encode()
 _serials = count()
 
-# Request id, checksum, length: the head of the answer of an operation that went well, for a client with no wishes.
-_OK = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: " + JSON + b"\r\nx-amzn-RequestId: " + _PREFIX + b"%012X\r\n"
-    b"x-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n"
-)
-_ANY = (
-    b"HTTP/1.1 %d %b\r\n%bx-amzn-RequestId: " + _PREFIX + b"%012X\r\n"
-    b"x-amz-crc32: %d\r\nContent-Length: %d\r\n%b\r\n%b"
-)
+
+class Letterhead:
+    """The heads of answers, with the lines that all answers of one second share."""
+
+    __slots__ = ("any", "ok")
+
+    def __init__(self) -> None:
+        self.turn_to(0)
+
+    def turn_to(self, now_ms: int) -> None:
+        """Tell this time from now on. Clients compare it with theirs when a signature is refused for its age."""
+        now = datetime.fromtimestamp(now_ms / 1000, UTC)
+        date = f"{now:%a, %d %b %Y %H:%M:%S} GMT".encode()
+        shared = b"Server: Server\r\nDate: " + date + b"\r\n"
+        numbered = b"x-amzn-RequestId: " + _PREFIX + b"%012X\r\nx-amz-crc32: %d\r\n"
+        # Request id, checksum, length: the head of an operation's good answer, for a client with no wishes.
+        kind = b"Content-Type: " + JSON + b"\r\n"
+        self.ok = b"HTTP/1.1 200 OK\r\n" + shared + kind + numbered + b"Content-Length: %d\r\n\r\n"
+        self.any = (
+            b"HTTP/1.1 %d %b\r\n" + shared + b"%b" + numbered + b"Content-Length: %d\r\n%b\r\n%b"
+        )
+
+
+# One for the process, as time is; whoever serves turns it every second.
+LETTERHEAD = Letterhead()
 
 # What lets a script of another origin read an answer.
 ALLOW_ORIGIN = (
@@ -55,14 +70,15 @@ _PREFLIGHT_SECONDS = b"172800"
 
 
 def encode_ok(body: bytes) -> bytes:
-    return _OK % (next(_serials), crc32(body), len(body)) + body
+    return LETTERHEAD.ok % (next(_serials), crc32(body), len(body)) + body
 
 
 def encode(status: int, content_type: bytes, body: bytes, headers: bytes) -> bytes:
     """An answer with any status; `headers` are whole lines, each with its line end."""
     kind = b"Content-Type: %b\r\n" % content_type if content_type else b""
     reason = _REASONS.get(status, b"Unknown")
-    return _ANY % (status, reason, kind, next(_serials), crc32(body), len(body), headers, body)
+    told = (status, reason, kind, next(_serials), crc32(body), len(body), headers, body)
+    return LETTERHEAD.any % told
 
 
 def without_body(answer: bytes) -> bytes:

@@ -6,8 +6,10 @@ import asyncio
 import ipaddress
 import socket
 
+from gramme.clock import Clock, SystemClock
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.limits import Limits, Usage
+from gramme.router.http.reply import LETTERHEAD
 from gramme.router.http.wire import Connection, Roster
 
 # As many connections as the kernel may hold for us while the loop is busy.
@@ -33,8 +35,12 @@ def is_loopback(host: str) -> bool:
 class HttpServer:
     """Serves a dispatcher's operations over HTTP. Started once, stopped once."""
 
-    def __init__(self, dispatcher: Dispatcher, limits: Limits | None = None) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, limits: Limits | None = None, clock: Clock | None = None
+    ) -> None:
+        """`clock` is what answers are dated by: the system's, unless told otherwise."""
         self._dispatcher = dispatcher
+        self._clock = clock or SystemClock()
         self._limits = limits or Limits()
         self._usage = Usage()
         self._roster = Roster()
@@ -46,7 +52,7 @@ class HttpServer:
         loop = asyncio.get_running_loop()
         # Both event loops set TCP_NODELAY on what they accept.
         self._server = await loop.create_server(self._connect, host, port, backlog=_BACKLOG)
-        self._sweep_timer = loop.call_later(self._limits.sweep_seconds, self._sweep, loop)
+        self._sweep(loop)
 
     @property
     def port(self) -> int:
@@ -96,6 +102,7 @@ class HttpServer:
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """Look at the time for all connections at once: a timer for each request would cost more."""
+        LETTERHEAD.turn_to(self._clock.now_ms())
         now = loop.time()
         for connection in list(self._roster.connections):
             connection.check_time(now)

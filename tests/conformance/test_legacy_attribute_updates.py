@@ -270,3 +270,13 @@ def test_mixing_with_expressions_is_refused(dynamodb: DynamoDBClient) -> None:
         "Non-expression parameters: {AttributeUpdates, Expected} "
         "Expression parameters: {UpdateExpression}"
     )
+
+
+def test_an_attribute_to_update_has_a_name(dynamodb: DynamoDBClient, table: str, pk: str) -> None:
+    updates = {"": {"Value": {"S": "a"}, "Action": "PUT"}}
+
+    message = invalid(
+        dynamodb.update_item, TableName=table, Key={"pk": {"S": pk}}, AttributeUpdates=updates
+    )
+
+    assert message == "Empty attribute name"

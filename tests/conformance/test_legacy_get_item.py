@@ -82,3 +82,11 @@ def test_mistakes_are_found_before_the_table_is_looked_for(
     parameters: Item = {"TableName": unique_name("none"), "Key": {"pk": {"S": "a"}}} | changes
 
     assert invalid(dynamodb.get_item, **parameters) == message
+
+
+def test_an_attribute_to_get_has_a_name(dynamodb: DynamoDBClient, table: str, pk: str) -> None:
+    message = invalid(
+        dynamodb.get_item, TableName=table, Key={"pk": {"S": pk}}, AttributesToGet=[""]
+    )
+
+    assert message == "Empty attribute name"

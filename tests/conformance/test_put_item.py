@@ -301,3 +301,10 @@ def test_index_keys_are_checked_on_every_put(
     assert message == (
         f"{INVALID}Type mismatch for Index Key g Expected: S Actual: N IndexName: gsi"
     )
+
+
+def test_an_attribute_has_a_name(dynamodb: DynamoDBClient, table: str, pk: str) -> None:
+    item: Item = {"pk": {"S": pk}, "": {"S": "a"}}
+
+    assert invalid(dynamodb.put_item, TableName=table, Item=item) == "Empty attribute name"
+    assert get(dynamodb, table, pk) is None
