@@ -85,7 +85,8 @@ def _complete(
     key_condition = expressions.key_condition
     values = values | older.values
     if key_condition is None:
-        key_condition, key_values = key_conditions(body["KeyConditions"])
+        of_index = body.get("IndexName") is not None
+        key_condition, key_values = key_conditions(body["KeyConditions"], of_index=of_index)
         values |= key_values
     filter = expressions.filter if older.filter is None else older.filter
     projection = expressions.projection if older.projection is None else older.projection
