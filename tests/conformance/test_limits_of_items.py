@@ -1,0 +1,248 @@
+"""The limits of keys and items, each at its edge: the most that goes, and the least that does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conformance.tables import Gsi, Item, TableFactory, invalid
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+INVALID = "One or more parameter values were invalid: "
+HASH_TOO_LONG = f"{INVALID}Size of hashkey has exceeded the maximum size limit of2048 bytes"
+RANGE_TOO_LONG = (
+    f"{INVALID}Aggregated size of all range keys has exceeded the size limit of 1024 bytes"
+)
+ITEM_SIZE_MAX = 409_600
+TOO_LARGE = "Item size has exceeded the maximum allowed size"
+TOO_DEEP = (
+    "Nesting Levels have exceeded supported limits: "
+    "Attributes in the item have nested levels beyond supported limit"
+)
+
+
+@pytest.fixture(scope="session")
+def text_keys(tables: TableFactory) -> str:
+    return tables.create("pk:S sk:S", Gsi("gsi", "gh:S gr:S"))
+
+
+@pytest.fixture(scope="session")
+def binary_keys(tables: TableFactory) -> str:
+    return tables.create("pk:B sk:B")
+
+
+@pytest.mark.parametrize(
+    ("hash", "range", "message"),
+    [
+        ("h" * 2048, "r" * 1024, None),
+        ("é" * 1024, "é" * 512, None),
+        ("h" * 2049, "r", HASH_TOO_LONG),
+        ("é" * 1024 + "h", "r", HASH_TOO_LONG),
+        ("h", "r" * 1025, RANGE_TOO_LONG),
+        ("h", "é" * 512 + "r", RANGE_TOO_LONG),
+    ],
+    ids=["most", "most in bytes", "hash", "hash in bytes", "range", "range in bytes"],
+)
+@pytest.mark.parametrize(
+    "operation", ["put", "get", "update", "delete", "batch write", "batch get"]
+)
+def test_key_has_at_most_2048_and_1024_bytes(
+    dynamodb: DynamoDBClient,
+    text_keys: str,
+    hash: str,
+    range: str,
+    message: str | None,
+    operation: str,
+) -> None:
+    key: Item = {"pk": {"S": hash}, "sk": {"S": range}}
+    operations: dict[str, tuple[Any, Item]] = {
+        "put": (dynamodb.put_item, {"TableName": text_keys, "Item": key}),
+        "get": (dynamodb.get_item, {"TableName": text_keys, "Key": key}),
+        "update": (dynamodb.update_item, {"TableName": text_keys, "Key": key}),
+        "delete": (dynamodb.delete_item, {"TableName": text_keys, "Key": key}),
+        "batch write": (
+            dynamodb.batch_write_item,
+            {"RequestItems": {text_keys: [{"PutRequest": {"Item": key}}]}},
+        ),
+        "batch get": (
+            dynamodb.batch_get_item,
+            {"RequestItems": {text_keys: {"Keys": [key]}}},
+        ),
+    }
+    call, parameters = operations[operation]
+
+    if message is None:
+        call(**parameters)
+    else:
+        assert invalid(call, **parameters) == message
+
+
+@pytest.mark.parametrize(
+    ("hash", "range", "message"),
+    [
+        (b"h" * 2048, b"r" * 1024, None),
+        (b"h" * 2049, b"r", HASH_TOO_LONG),
+        (b"h", b"r" * 1025, RANGE_TOO_LONG),
+    ],
+    ids=["most", "hash", "range"],
+)
+def test_binary_key_is_measured_in_bytes_and_not_in_base64(
+    dynamodb: DynamoDBClient, binary_keys: str, hash: bytes, range: bytes, message: str | None
+) -> None:
+    item: Item = {"pk": {"B": hash}, "sk": {"B": range}}
+    if message is None:
+        dynamodb.put_item(TableName=binary_keys, Item=item)
+    else:
+        assert invalid(dynamodb.put_item, TableName=binary_keys, Item=item) == message
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gh": {"S": "h" * 2048}, "gr": {"S": "r" * 1024}}, None),
+        ({"gh": {"S": "h" * 2049}}, HASH_TOO_LONG),
+        ({"gh": {"S": "h"}, "gr": {"S": "r" * 1025}}, RANGE_TOO_LONG),
+        ({"gr": {"S": "r" * 1025}}, RANGE_TOO_LONG),
+        ({"gh": {"NULL": True}}, f"{INVALID}Type mismatch for Index Key gh Expected: S Actual: NULL IndexName: gsi"),
+        (
+            {"gh": {"S": ""}},
+            (
+                "One or more parameter values are not valid. A value specified for a secondary index "
+                "key is not supported. The AttributeValue for a key attribute cannot contain an empty "
+                "string value. IndexName: gsi, IndexKey: gh"
+            ),
+        ),
+    ],
+    ids=["most", "hash", "range", "range alone", "null", "empty"],
+)  # fmt: skip
+@pytest.mark.parametrize("operation", ["put", "update", "batch"])
+def test_key_of_an_index_has_the_limits_of_a_key(
+    dynamodb: DynamoDBClient,
+    text_keys: str,
+    pk: str,
+    changes: Item,
+    message: str | None,
+    operation: str,
+) -> None:
+    key: Item = {"pk": {"S": pk}, "sk": {"S": "a"}}
+    call: Any
+    if operation == "put":
+        call, parameters = dynamodb.put_item, {"TableName": text_keys, "Item": key | changes}
+    elif operation == "batch":
+        call = dynamodb.batch_write_item
+        parameters = {"RequestItems": {text_keys: [{"PutRequest": {"Item": key | changes}}]}}
+    else:
+        call = dynamodb.update_item
+        parameters = {
+            "TableName": text_keys,
+            "Key": key,
+            "UpdateExpression": "SET " + ", ".join(f"{name} = :{name}" for name in changes),
+            "ExpressionAttributeValues": {f":{name}": changes[name] for name in changes},
+        }
+
+    if message is None:
+        call(**parameters)
+    else:
+        assert invalid(call, **parameters) == message
+
+
+# Items.
+
+
+def padded(pk: str, size: int) -> Item:
+    """An item of `size` bytes."""
+    item: Item = {"pk": {"S": pk}, "n": {"N": "-12.5"}, "l": {"L": [{"BOOL": True}]}}
+    # 2 + the key, 1 + a minus, a byte for 12 and for 5 and one more, 1 + 3 + 1 + 1.
+    used = 2 + len(pk) + 1 + 4 + 1 + 3 + 1 + 1
+    return item | {"text": {"S": "x" * (size - used - len("text"))}}
+
+
+@pytest.mark.parametrize("size", [ITEM_SIZE_MAX - 1, ITEM_SIZE_MAX, ITEM_SIZE_MAX + 1])
+@pytest.mark.parametrize("operation", ["put", "batch"])
+def test_item_has_at_most_400_kilobytes(
+    dynamodb: DynamoDBClient, table: str, pk: str, operation: str, size: int
+) -> None:
+    item = padded(pk, size)
+    operations: dict[str, tuple[Any, Item]] = {
+        "put": (dynamodb.put_item, {"TableName": table, "Item": item}),
+        "batch": (
+            dynamodb.batch_write_item,
+            {"RequestItems": {table: [{"PutRequest": {"Item": item}}]}},
+        ),
+    }
+    call, parameters = operations[operation]
+
+    if size <= ITEM_SIZE_MAX:
+        call(**parameters)
+    else:
+        assert invalid(call, **parameters) == TOO_LARGE
+
+
+@pytest.mark.parametrize("size", [ITEM_SIZE_MAX, ITEM_SIZE_MAX + 1])
+def test_updated_item_has_at_most_400_kilobytes(
+    dynamodb: DynamoDBClient, table: str, pk: str, size: int
+) -> None:
+    item = padded(pk, size)
+    text = item["text"]["S"]
+    # No value of the request is near the limit; what they make together is.
+    half = len(text) // 2
+    item["text"] = {"S": text[:half]}
+    dynamodb.put_item(TableName=table, Item=item)
+    parameters: Item = {
+        "TableName": table,
+        "Key": {"pk": {"S": pk}},
+        "UpdateExpression": "SET rest = :rest",
+        "ExpressionAttributeValues": {":rest": {"S": text[half + len("rest") :]}},
+    }
+
+    if size <= ITEM_SIZE_MAX:
+        dynamodb.update_item(**parameters)
+    else:
+        message = invalid(dynamodb.update_item, **parameters)
+        assert message == "Item size to update has exceeded the maximum allowed size"
+
+
+def nested(levels: int, kind: str) -> Item:
+    """A string in `levels` lists or maps."""
+    value: Item = {"S": "bottom"}
+    for _ in range(levels):
+        value = {"L": [value]} if kind == "L" else {"M": {"k": value}}
+    return value
+
+
+@pytest.mark.parametrize("kind", ["L", "M"])
+def test_value_nests_31_times_at_most(
+    dynamodb: DynamoDBClient, table: str, pk: str, kind: str
+) -> None:
+    key: Item = {"pk": {"S": pk}}
+    deep = key | {"deep": nested(31, kind)}
+    dynamodb.put_item(TableName=table, Item=deep)
+
+    stored = dynamodb.get_item(TableName=table, Key=key, ConsistentRead=True)["Item"]
+    put = invalid(dynamodb.put_item, TableName=table, Item=key | {"deep": nested(32, kind)})
+    update = invalid(
+        dynamodb.update_item,
+        TableName=table,
+        Key=key,
+        UpdateExpression="SET deep = :deep",
+        ExpressionAttributeValues={":deep": nested(32, kind)},
+    )
+
+    assert stored == deep
+    assert put == TOO_DEEP
+    assert update == (f"ExpressionAttributeValues contains invalid value: {TOO_DEEP} for key :deep")
+
+
+def test_attribute_has_a_name_of_at_most_65535_bytes(
+    dynamodb: DynamoDBClient, table: str, pk: str
+) -> None:
+    dynamodb.put_item(TableName=table, Item={"pk": {"S": pk}, "é" * 32767 + "n": {"N": "1"}})
+
+    message = invalid(
+        dynamodb.put_item, TableName=table, Item={"pk": {"S": pk}, "é" * 32768: {"N": "1"}}
+    )
+
+    assert message == "Attribute name is too large, must be less than 65536 bytes"
