@@ -24,6 +24,7 @@ from gramme.expressions.parser import (
 from gramme.expressions.projection import Projection
 from gramme.expressions.update import UpdateExpression
 from gramme.model.item import Values
+from gramme.model.values import LONG_NAME, NAME_SIZE_MAX
 
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
@@ -195,6 +196,8 @@ def _check_names(names: Mapping[str, str]) -> None:
                 "ExpressionAttributeNames contains invalid value: Empty attribute name for key "
                 + key
             )
+        if len(name.encode()) > NAME_SIZE_MAX:
+            raise ValidationError(LONG_NAME)
 
 
 def _check_values(values: Values) -> None:

@@ -99,32 +99,61 @@ def test_binary_key_is_measured_in_bytes_and_not_in_base64(
         assert invalid(dynamodb.put_item, TableName=binary_keys, Item=item) == message
 
 
+NOT_VALID = "One or more parameter values are not valid. "
+EMPTY = "The AttributeValue for a key attribute cannot contain an empty string value."
+UPDATED = "The update expression attempted to update"
+
+
+def too_long(attribute: str, size: int, most: int) -> str:
+    return (
+        f"{INVALID}Size limit exceeded for Index Key {attribute} "
+        f"Actual Size: {size} bytes Max Size: {most} bytes IndexName: gsi"
+    )
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "put", "updated"),
     [
-        ({"gh": {"S": "h" * 2048}, "gr": {"S": "r" * 1024}}, None),
-        ({"gh": {"S": "h" * 2049}}, HASH_TOO_LONG),
-        ({"gh": {"S": "h"}, "gr": {"S": "r" * 1025}}, RANGE_TOO_LONG),
-        ({"gr": {"S": "r" * 1025}}, RANGE_TOO_LONG),
-        ({"gh": {"NULL": True}}, f"{INVALID}Type mismatch for Index Key gh Expected: S Actual: NULL IndexName: gsi"),
+        ({"gh": {"S": "h" * 2048}, "gr": {"S": "r" * 1024}}, None, None),
+        (
+            {"gh": {"S": "h" * 2049}},
+            too_long("gh", 2049, 2048),
+            f"{UPDATED} the secondary index key beyond allowed size limits",
+        ),
+        (
+            {"gh": {"S": "h"}, "gr": {"S": "é" * 513}},
+            too_long("gr", 1026, 1024),
+            f"{UPDATED} the secondary index key beyond allowed size limits",
+        ),
+        (
+            {"gr": {"S": "r" * 1025}},
+            too_long("gr", 1025, 1024),
+            f"{UPDATED} the secondary index key beyond allowed size limits",
+        ),
+        (
+            {"gh": {"NULL": True}},
+            f"{INVALID}Type mismatch for Index Key gh Expected: S Actual: NULL IndexName: gsi",
+            f"{INVALID}Type mismatch for Index Key gh Expected: S Actual: NULL IndexName: gsi",
+        ),
         (
             {"gh": {"S": ""}},
             (
-                "One or more parameter values are not valid. A value specified for a secondary index "
-                "key is not supported. The AttributeValue for a key attribute cannot contain an empty "
-                "string value. IndexName: gsi, IndexKey: gh"
+                f"{NOT_VALID}A value specified for a secondary index key is not supported. "
+                f"{EMPTY} IndexName: gsi, IndexKey: gh"
             ),
+            f"{NOT_VALID}{UPDATED} a secondary index key to a value that is not supported. {EMPTY}",
         ),
     ],
-    ids=["most", "hash", "range", "range alone", "null", "empty"],
-)  # fmt: skip
+    ids=["most", "hash", "range in bytes", "range alone", "null", "empty"],
+)
 @pytest.mark.parametrize("operation", ["put", "update", "batch"])
 def test_key_of_an_index_has_the_limits_of_a_key(
     dynamodb: DynamoDBClient,
     text_keys: str,
     pk: str,
     changes: Item,
-    message: str | None,
+    put: str | None,
+    updated: str | None,
     operation: str,
 ) -> None:
     key: Item = {"pk": {"S": pk}, "sk": {"S": "a"}}
@@ -142,11 +171,22 @@ def test_key_of_an_index_has_the_limits_of_a_key(
             "UpdateExpression": "SET " + ", ".join(f"{name} = :{name}" for name in changes),
             "ExpressionAttributeValues": {f":{name}": changes[name] for name in changes},
         }
+    message = updated if operation == "update" else put
 
     if message is None:
         call(**parameters)
     else:
         assert invalid(call, **parameters) == message
+
+
+def test_first_index_by_name_is_told_of(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
+    name = tables.create("pk:S", Gsi("last", "g:S"), Gsi("first", "x:S g:S"))
+
+    message = invalid(dynamodb.put_item, TableName=name, Item={"pk": {"S": "a"}, "g": {"N": "1"}})
+
+    assert message == (
+        f"{INVALID}Type mismatch for Index Key g Expected: S Actual: N IndexName: first"
+    )
 
 
 # Items.
@@ -181,28 +221,51 @@ def test_item_has_at_most_400_kilobytes(
         assert invalid(call, **parameters) == TOO_LARGE
 
 
-@pytest.mark.parametrize("size", [ITEM_SIZE_MAX, ITEM_SIZE_MAX + 1])
+# What an update costs beside the item it makes, whose key then does not count.
+UPDATE, WRITING, CLEARING = 3, 19, 2
+
+
+@pytest.mark.parametrize(
+    ("expression", "cost", "key"),
+    [
+        ("SET rest = :rest", UPDATE + WRITING, "k"),
+        ("SET rest = :rest REMOVE gone", UPDATE + WRITING + CLEARING, "k"),
+        ("SET rest = :rest, n = :n", UPDATE + 2 * WRITING, "k"),
+        ("SET rest = :rest ADD n :n", UPDATE + 2 * WRITING, "k"),
+        # A long key outweighs what the actions cost, and the item's own size decides.
+        ("SET rest = :rest", UPDATE + WRITING, "k" * 100),
+    ],
+)
+@pytest.mark.parametrize("excess", [0, 1])
 def test_updated_item_has_at_most_400_kilobytes(
-    dynamodb: DynamoDBClient, table: str, pk: str, size: int
+    dynamodb: DynamoDBClient,
+    tables: TableFactory,
+    expression: str,
+    cost: int,
+    key: str,
+    excess: int,
 ) -> None:
-    item = padded(pk, size)
-    text = item["text"]["S"]
+    table = tables.create("p:S")
     # No value of the request is near the limit; what they make together is.
-    half = len(text) // 2
-    item["text"] = {"S": text[:half]}
-    dynamodb.put_item(TableName=table, Item=item)
+    half: Item = {"p": {"S": key}, "half": {"S": "x" * 200_000}, "n": {"N": "1"}}
+    used = 1 + len(key) + 4 + 200_000 + 1 + 2 + 4
+    room = ITEM_SIZE_MAX - used - max(0, cost - 1 - len(key))
+    dynamodb.put_item(TableName=table, Item=half)
+    values: Item = {":rest": {"S": "x" * (room + excess)}}
+    if ":n" in expression:
+        values[":n"] = {"N": "2"}
     parameters: Item = {
         "TableName": table,
-        "Key": {"pk": {"S": pk}},
-        "UpdateExpression": "SET rest = :rest",
-        "ExpressionAttributeValues": {":rest": {"S": text[half + len("rest") :]}},
+        "Key": {"p": {"S": key}},
+        "UpdateExpression": expression,
+        "ExpressionAttributeValues": values,
     }
 
-    if size <= ITEM_SIZE_MAX:
-        dynamodb.update_item(**parameters)
-    else:
+    if excess:
         message = invalid(dynamodb.update_item, **parameters)
         assert message == "Item size to update has exceeded the maximum allowed size"
+    else:
+        dynamodb.update_item(**parameters)
 
 
 def nested(levels: int, kind: str) -> Item:
@@ -236,13 +299,36 @@ def test_value_nests_31_times_at_most(
     assert update == (f"ExpressionAttributeValues contains invalid value: {TOO_DEEP} for key :deep")
 
 
+NAME = "é" * 32767 + "n"
+TOO_LONG = "Attribute name is too large, must be less than 65536 bytes"
+
+
+@pytest.mark.parametrize("is_nested", [False, True], ids=["top", "nested"])
 def test_attribute_has_a_name_of_at_most_65535_bytes(
+    dynamodb: DynamoDBClient, table: str, pk: str, is_nested: bool
+) -> None:
+    def item(name: str) -> Item:
+        attribute: Item = {name: {"N": "1"}}
+        return {"pk": {"S": pk}} | ({"m": {"M": attribute}} if is_nested else attribute)
+
+    dynamodb.put_item(TableName=table, Item=item(NAME))
+
+    assert invalid(dynamodb.put_item, TableName=table, Item=item(NAME + "n")) == TOO_LONG
+
+
+def test_update_gives_no_attribute_a_longer_name(
     dynamodb: DynamoDBClient, table: str, pk: str
 ) -> None:
-    dynamodb.put_item(TableName=table, Item={"pk": {"S": pk}, "é" * 32767 + "n": {"N": "1"}})
+    parameters: Item = {
+        "TableName": table,
+        "Key": {"pk": {"S": pk}},
+        "UpdateExpression": "SET #n = :v",
+        "ExpressionAttributeValues": {":v": {"N": "1"}},
+    }
+    dynamodb.update_item(**parameters, ExpressionAttributeNames={"#n": NAME})
 
     message = invalid(
-        dynamodb.put_item, TableName=table, Item={"pk": {"S": pk}, "é" * 32768: {"N": "1"}}
+        dynamodb.update_item, **parameters, ExpressionAttributeNames={"#n": NAME + "n"}
     )
 
-    assert message == "Attribute name is too large, must be less than 65536 bytes"
+    assert TOO_LONG in message
