@@ -112,7 +112,7 @@ class Placeholders:
             used = [name for parsed in self._used for name in parsed.values]
             _check_unused("Values", self._values, used)
         if self._key_condition is not None and self._key_condition.fault is not None:
-            raise ValidationError(self._key_condition.fault)
+            raise ValidationError(f"Invalid KeyConditionExpression: {self._key_condition.fault}")
 
     def _is_all_in_one(self) -> bool:
         """Whether the first expression uses everything.

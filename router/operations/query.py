@@ -106,7 +106,8 @@ def _command(
     if start_key is not None:
         check_start_key(target, start_key)
     assert expressions.key_condition is not None
-    wanted = expressions.key_condition.bind(values, target.hashes, target.ranges)
+    key_condition, index = expressions.key_condition, body.get("IndexName")
+    wanted = key_condition.bind(values, target.hashes, target.ranges, index)
     bounds = bounds_of(seed, target, wanted)
     start = None
     if start_key is not None:

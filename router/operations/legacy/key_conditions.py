@@ -37,11 +37,11 @@ class OlderKeyCondition(KeyCondition):
         self._conditions.update(dict.fromkeys(self._unindexable, ("", ())))
 
     def _operands(
-        self, key: KeyAttribute, values: Values
+        self, key: KeyAttribute, values: Values, index: str | None
     ) -> tuple[str, tuple[AttributeValue, ...]]:
         if key.name in self._unindexable:
             raise ValidationError("Attempted conditional constraint is not an indexable operation")
-        return super()._operands(key, values)
+        return super()._operands(key, values, index)
 
 
 def key_conditions(
