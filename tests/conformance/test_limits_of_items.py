@@ -99,6 +99,32 @@ def test_binary_key_is_measured_in_bytes_and_not_in_base64(
         assert invalid(dynamodb.put_item, TableName=binary_keys, Item=item) == message
 
 
+@pytest.mark.parametrize(("name", "kind"), [("text", "string"), ("binary", "binary")])
+@pytest.mark.parametrize("part", ["pk", "sk"])
+def test_key_is_not_empty(
+    dynamodb: DynamoDBClient, text_keys: str, binary_keys: str, name: str, kind: str, part: str
+) -> None:
+    table = text_keys if name == "text" else binary_keys
+    full, empty = ({"S": "a"}, {"S": ""}) if name == "text" else ({"B": b"a"}, {"B": b""})
+    key: Any = {"pk": full, "sk": full} | {part: empty}
+
+    for message in (
+        invalid(dynamodb.put_item, TableName=table, Item=key),
+        invalid(dynamodb.get_item, TableName=table, Key=key),
+        invalid(dynamodb.update_item, TableName=table, Key=key),
+        invalid(dynamodb.delete_item, TableName=table, Key=key),
+        invalid(dynamodb.batch_get_item, RequestItems={table: {"Keys": [key]}}),
+        invalid(
+            dynamodb.batch_write_item,
+            RequestItems={table: [{"PutRequest": {"Item": key}}]},
+        ),
+    ):
+        assert message == (
+            "One or more parameter values are not valid. The AttributeValue for a key attribute "
+            f"cannot contain an empty {kind} value. Key: {part}"
+        )
+
+
 NOT_VALID = "One or more parameter values are not valid. "
 EMPTY = "The AttributeValue for a key attribute cannot contain an empty string value."
 UPDATED = "The update expression attempted to update"

@@ -6,35 +6,16 @@ before the table, and the table before what must fit its schema.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.conformance.raw import Answer, Signer, Wire
+from tests.conformance.raw import Ask
 from tests.conformance.tables import Item, unique_name
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
 
 SERIALIZATION = "com.amazon.coral.service#SerializationException"
 VALIDATION = "com.amazon.coral.validate#ValidationException"
 NOT_FOUND = "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"
-
-Ask = Callable[[str, Item], Answer]
-
-
-@pytest.fixture
-def ask(endpoint: str, dynamodb: DynamoDBClient) -> Iterator[Ask]:
-    signer = Signer(endpoint, dynamodb.meta.region_name)
-    with Wire(endpoint) as wire:
-
-        def send(operation: str, body: Item) -> Answer:
-            raw = json.dumps(body).encode()
-            return wire.ask(body=raw, **signer.sign(operation, raw))
-
-        yield send
 
 
 NO_MATCH = "The provided key element does not match the schema"
@@ -105,7 +86,7 @@ def test_mistakes_are_told_from_the_outside_in(ask: Ask, table: str, operation: 
     body: Item = {"TableName": table} | misfit
 
     def told() -> tuple[str, str]:
-        answer = ask(operation, body)
+        answer = ask(operation, **body)
         assert answer.status == 400
         error = answer.json()
         assert error.keys() in ({"__type", "message"}, {"__type", "Message"})
@@ -141,10 +122,10 @@ def batches(name: str) -> list[tuple[str, Item]]:
 def test_mistakes_of_a_batch_are_told_from_the_outside_in(ask: Ask, table: str) -> None:
     missing = unique_name("missing")
     for (operation, misfit), (_, nowhere) in zip(batches(table), batches(missing), strict=True):
-        unfit = ask(operation, misfit).json()
-        not_found = ask(operation, nowhere).json()
-        enum = ask(operation, nowhere | {"ReturnConsumedCapacity": "SOME"}).json()
-        mistyped = ask(operation, nowhere | {"ReturnConsumedCapacity": 1}).json()
+        unfit = ask(operation, **misfit).json()
+        not_found = ask(operation, **nowhere).json()
+        enum = ask(operation, **nowhere, ReturnConsumedCapacity="SOME").json()
+        mistyped = ask(operation, **nowhere, ReturnConsumedCapacity=1).json()
 
         assert unfit == {"__type": VALIDATION, "message": NO_MATCH}
         assert not_found == {"__type": NOT_FOUND, "message": "Requested resource not found"}
@@ -175,7 +156,7 @@ def test_error_of_the_service_has_its_name_space(
             "BillingMode": "PAY_PER_REQUEST",
         }
 
-    answer = ask(operation, body)
+    answer = ask(operation, **body)
 
     assert answer.status == 400
     assert answer.json() == {
@@ -193,7 +174,7 @@ def test_all_mistakes_of_one_kind_are_told_together(ask: Ask) -> None:
         "ReturnValues": "c",
     }
 
-    message = ask("PutItem", body).json()["message"]
+    message = ask("PutItem", **body).json()["message"]
 
     assert message.startswith("3 validation errors detected: Value 'a' at 'returnConsumedCapacity'")
     assert message.count(" failed to satisfy constraint: Member must satisfy enum value set: ") == 3

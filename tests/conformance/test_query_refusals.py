@@ -201,6 +201,17 @@ def test_key_condition_is_required(dynamodb: DynamoDBClient, composite: str) -> 
             ),
         ),
         (
+            {"KeyConditionExpression": "pk = :v AND begins_with(sk, :v)"},
+            (
+                "One or more parameter values were invalid: "
+                "Condition parameter type does not match schema type"
+            ),
+        ),
+        (
+            {"KeyConditionExpression": "begins_with(pk, :v)"},
+            "Query key condition not supported",
+        ),
+        (
             {"IndexName": "nothing"},
             "The table does not have the specified index: nothing",
         ),
@@ -256,6 +267,18 @@ def test_start_key_is_refused(
     )
 
     assert refused == message
+
+
+def test_query_for_one_item_cannot_go_on(dynamodb: DynamoDBClient, table: str) -> None:
+    message = invalid(
+        dynamodb.query,
+        TableName=table,
+        KeyConditionExpression="pk = :v",
+        ExpressionAttributeValues={":v": {"S": "a"}},
+        ExclusiveStartKey={"pk": {"S": "a"}},
+    )
+
+    assert message == "The query can return at most one row and cannot be restarted"
 
 
 @pytest.mark.parametrize("operator", ["=", ">="])

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.conformance.raw import Answer, Signer, Wire
+from tests.conformance.raw import Ask, Signer, Wire
 from tests.conformance.tables import Item, unique_name
-
-if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
 
 SERIALIZATION = "com.amazon.coral.service#SerializationException"
 VALIDATION = "com.amazon.coral.validate#ValidationException"
-
-Ask = Callable[..., Answer]
-
-
-@pytest.fixture
-def ask(endpoint: str, dynamodb: DynamoDBClient) -> Iterator[Ask]:
-    """Sends an operation with this body, and answers what comes back."""
-    signer = Signer(endpoint, dynamodb.meta.region_name)
-    with Wire(endpoint) as wire:
-
-        def send(operation: str, **body: Any) -> Answer:
-            raw = json.dumps(body).encode()
-            return wire.ask(body=raw, **signer.sign(operation, raw))
-
-        yield send
 
 
 STRUCTURE = "Start of structure or map found where not expected"
@@ -261,19 +242,15 @@ def test_what_cannot_be_read_in_a_batch_comes_first_too(
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"a"', b"5", b"null", b"true"])
-def test_body_is_an_object(endpoint: str, dynamodb: DynamoDBClient, body: bytes) -> None:
-    signer = Signer(endpoint, dynamodb.meta.region_name)
-    with Wire(endpoint) as wire:
-        answer = wire.ask(body=body, **signer.sign("ListTables", body))
+def test_body_is_an_object(wire: Wire, signer: Signer, body: bytes) -> None:
+    answer = wire.ask(body=body, **signer.sign("ListTables", body))
 
     assert (answer.status, answer.json()) == (400, {"__type": SERIALIZATION})
 
 
-def test_compressed_body_is_read_as_a_whole_too(endpoint: str, dynamodb: DynamoDBClient) -> None:
-    signer = Signer(endpoint, dynamodb.meta.region_name)
+def test_compressed_body_is_read_as_a_whole_too(wire: Wire, signer: Signer) -> None:
     request = {"TableName": unique_name("missing"), "Item": {"a": {"N": "x"}, "b": UNREADABLE}}
     body = gzip.compress(json.dumps(request).encode())
-    with Wire(endpoint) as wire:
-        answer = wire.ask(body=body, Content_Encoding="gzip", **signer.sign("PutItem", body))
+    answer = wire.ask(body=body, Content_Encoding="gzip", **signer.sign("PutItem", body))
 
     assert (answer.status, answer.json()["__type"]) == (400, SERIALIZATION)
