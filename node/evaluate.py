@@ -16,9 +16,11 @@ from gramme.errors import ConditionalCheckFailed, ValidationError
 from gramme.expressions.condition import Condition
 from gramme.expressions.equality import same_item
 from gramme.model.item import Item, Values
-from gramme.model.keys import check_index_keys
+from gramme.model.keys import check_updated_index_keys
 from gramme.model.table import Table
 from gramme.model.values import ITEM_SIZE_MAX
+
+_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
@@ -77,7 +79,9 @@ def evaluate_update(
         return Outcome(False, None, 0, Written(None, 0, 0))
     before = update.key_item if old is None else old
     after = before if expression is None else expression.apply(before, update.values)
-    size = _checked_size(table, after)
+    size = _checked_size(table, before, after)
+    if expression is not None and size + expression.size_cost > ITEM_SIZE_MAX:
+        _check_update_size(update.key_item, size, expression.size_cost)
     old_size = 0 if current is None else size_of(current)
     body = encode_item(after)
     attributes = _returned(update, current, old, after, body)
@@ -85,13 +89,19 @@ def evaluate_update(
     return Outcome(not changes_nothing, body, size, Written(attributes, old_size, size))
 
 
-def _checked_size(table: Table, item: Item) -> int:
+def _checked_size(table: Table, before: Item, after: Item) -> int:
     if table.indexes:
-        check_index_keys(table, item)
-    size = item_size(item)
+        check_updated_index_keys(table, before, after)
+    size = item_size(after)
     if size > ITEM_SIZE_MAX:
-        raise ValidationError("Item size to update has exceeded the maximum allowed size")
+        raise ValidationError(_TOO_LARGE)
     return size
+
+
+def _check_update_size(key: Item, size: int, cost: int) -> None:
+    """Of an update DynamoDB measures another thing too: the item without its key, and what the actions cost."""
+    if size - item_size(key) + cost > ITEM_SIZE_MAX:
+        raise ValidationError(_TOO_LARGE)
 
 
 def _returned(

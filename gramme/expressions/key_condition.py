@@ -86,27 +86,29 @@ class KeyCondition:
         values: Values,
         hash_keys: tuple[KeyAttribute, ...],
         range_keys: tuple[KeyAttribute, ...],
+        index: str | None = None,
     ) -> KeyRange:
-        """Return the keys it describes in a table or index with these keys."""
+        """Return the keys it describes in a table, or the index of this name, with these keys."""
         if len(self._conditions) > len(hash_keys) + len(range_keys):
             self._refuse_surplus(hash_keys, range_keys)
         hash_values = []
         for key in hash_keys:
             if key.name not in self._conditions:
                 raise ValidationError(f"Query condition missed key schema element: {key.name}")
-            operator, operands = self._operands(key, values)
+            operator, operands = self._operands(key, values, index)
             if operator != "=":
                 raise ValidationError(NOT_SUPPORTED)
             hash_values.append(operands[0])
         if len(self._conditions) == len(hash_values):
             return KeyRange(tuple(hash_values))
-        return self._bind_range(values, tuple(hash_values), range_keys)
+        return self._bind_range(values, tuple(hash_values), range_keys, index)
 
     def _bind_range(
         self,
         values: Values,
         hash_values: tuple[AttributeValue, ...],
         range_keys: tuple[KeyAttribute, ...],
+        index: str | None,
     ) -> KeyRange:
         equal: list[AttributeValue] = []
         waiting = len(self._conditions) - len(hash_values)
@@ -116,7 +118,7 @@ class KeyCondition:
             if key.name not in self._conditions:
                 raise ValidationError(f"Query condition missed key schema element: {key.name}")
             waiting -= 1
-            operator, operands = self._operands(key, values)
+            operator, operands = self._operands(key, values, index)
             if operator != "=":
                 if waiting:
                     raise ValidationError(NOT_SUPPORTED)
@@ -126,7 +128,7 @@ class KeyCondition:
         return KeyRange(hash_values, tuple(equal))
 
     def _operands(
-        self, key: KeyAttribute, values: Values
+        self, key: KeyAttribute, values: Values, index: str | None
     ) -> tuple[str, tuple[AttributeValue, ...]]:
         operator, placeholders = self._conditions[key.name]
         operands = tuple([values[placeholder] for placeholder in placeholders])
@@ -134,7 +136,7 @@ class KeyCondition:
             if key.type not in operand:
                 raise ValidationError(WRONG_TYPE)
             if not operand[key.type]:
-                raise _empty(key)
+                raise _empty(key, index)
         return operator, operands
 
     def _refuse_surplus(
@@ -176,9 +178,14 @@ def _operand_fault(test: tree.Leaf) -> str | None:
     return None
 
 
-def _empty(key: KeyAttribute) -> ValidationError:
+def _empty(key: KeyAttribute, index: str | None) -> ValidationError:
     kind = "string" if key.type == "S" else "binary"
-    return ValidationError(
-        "One or more parameter values are not valid. The AttributeValue for a key attribute "
-        f"cannot contain an empty {kind} value. Key: {key.name}"
-    )
+    empty = f"The AttributeValue for a key attribute cannot contain an empty {kind} value."
+    if index is None:
+        fault = f"{empty} Key: {key.name}"
+    else:
+        fault = (
+            "A value specified for a secondary index key is not supported. "
+            f"{empty} IndexName: {index}, IndexKey: {key.name}"
+        )
+    return ValidationError(f"One or more parameter values are not valid. {fault}")

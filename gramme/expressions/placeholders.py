@@ -24,6 +24,7 @@ from gramme.expressions.parser import (
 from gramme.expressions.projection import Projection
 from gramme.expressions.update import UpdateExpression
 from gramme.model.item import Values
+from gramme.model.values import LONG_NAME, NAME_SIZE_MAX
 
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
@@ -111,7 +112,7 @@ class Placeholders:
             used = [name for parsed in self._used for name in parsed.values]
             _check_unused("Values", self._values, used)
         if self._key_condition is not None and self._key_condition.fault is not None:
-            raise ValidationError(self._key_condition.fault)
+            raise ValidationError(f"Invalid KeyConditionExpression: {self._key_condition.fault}")
 
     def _is_all_in_one(self) -> bool:
         """Whether the first expression uses everything.
@@ -195,6 +196,8 @@ def _check_names(names: Mapping[str, str]) -> None:
                 "ExpressionAttributeNames contains invalid value: Empty attribute name for key "
                 + key
             )
+        if len(name.encode()) > NAME_SIZE_MAX:
+            raise ValidationError(LONG_NAME)
 
 
 def _check_values(values: Values) -> None:

@@ -6,6 +6,8 @@ A Put is told what is wrong with which attribute; a Key that does not fit is tol
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import Final
 
 from gramme.errors import ValidationError
@@ -58,7 +60,39 @@ def check_index_keys(table: Table, item: Item) -> None:
 
     An attribute that is missing is no mistake: the item is then just not in that index.
     """
-    for index in table.indexes:
+    try:
+        _check_indexes(table.indexes, item)
+    except ValidationError:
+        # DynamoDB tells of the first one by name.
+        _check_indexes(sorted(table.indexes, key=attrgetter("name")), item)
+
+
+def check_updated_index_keys(table: Table, before: Item, after: Item) -> None:
+    """Likewise for what an update makes of an item.
+
+    Only what the update changes is looked at: an item may be older than an index it does not fit. Of a value DynamoDB
+    then says what the update did to it, and not in which index.
+    """
+    try:
+        check_index_keys(table, after)
+    except ValidationError:
+        changed = {name: value for name, value in after.items() if before.get(name) != value}
+        try:
+            check_index_keys(table, changed)
+        except BadIndexKey as error:
+            raise ValidationError(error.of_update) from None
+
+
+class BadIndexKey(ValidationError):
+    """A value of the right type that cannot be an index's key. `of_update` is what an update is told."""
+
+    def __init__(self, message: str, of_update: str) -> None:
+        super().__init__(message)
+        self.of_update = of_update
+
+
+def _check_indexes(indexes: Iterable[Index], item: Item) -> None:
+    for index in indexes:
         for attribute in index.hash:
             value = item.get(attribute.name)
             if value is not None:
@@ -109,14 +143,22 @@ def _check_index_key(
         return
     size = _size(attribute, payload)
     if size == 0:
-        raise ValidationError(
-            f"{_NOT_VALID}A value specified for a secondary index key is not supported. "
+        empty = (
             "The AttributeValue for a key attribute cannot contain an empty "
-            f"{_kind(attribute)} value. IndexName: {index.name}, IndexKey: {attribute.name}"
+            f"{_kind(attribute)} value."
+        )
+        raise BadIndexKey(
+            f"{_NOT_VALID}A value specified for a secondary index key is not supported. "
+            f"{empty} IndexName: {index.name}, IndexKey: {attribute.name}",
+            f"{_NOT_VALID}The update expression attempted to update a secondary index key "
+            f"to a value that is not supported. {empty}",
         )
     if size > size_max:
-        raise ValidationError(
-            _INVALID + (_HASH_TOO_LONG if size_max == HASH_SIZE_MAX else _RANGE_TOO_LONG)
+        raise BadIndexKey(
+            f"{_INVALID}Size limit exceeded for Index Key {attribute.name} "
+            f"Actual Size: {size} bytes Max Size: {size_max} bytes IndexName: {index.name}",
+            "The update expression attempted to update the secondary index key "
+            "beyond allowed size limits",
         )
 
 

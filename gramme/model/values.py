@@ -46,7 +46,7 @@ TOO_LARGE = "Item size has exceeded the maximum allowed size"
 # No item may be larger, so of a list or map that is, the rest need not be looked at: there may be millions.
 ITEM_SIZE_MAX: Final = 409_600
 EMPTY_NAME = "Empty attribute name"
-_LONG_NAME = f"Attribute name is too large, must be less than {NAME_SIZE_MAX + 1} bytes"
+LONG_NAME = f"Attribute name is too large, must be less than {NAME_SIZE_MAX + 1} bytes"
 
 
 def normalise_item(item: Item) -> int:
@@ -65,7 +65,7 @@ def normalise_item(item: Item) -> int:
             size += normalise_value(value)
         length = len(name) if name.isascii() else len(name.encode())
         if not 0 < length <= NAME_SIZE_MAX:
-            raise ValidationError(_LONG_NAME if length else EMPTY_NAME)
+            raise ValidationError(LONG_NAME if length else EMPTY_NAME)
         size += length
     return size
 
@@ -214,6 +214,9 @@ def _map(_value: AttributeValue, payload: Any, depth: int) -> int:
         size += normalise_value(member, depth + 1)
         if size > ITEM_SIZE_MAX:
             raise ValidationError(TOO_LARGE)
+    # A map with a name that is too long cannot be small.
+    if size > NAME_SIZE_MAX and any(len(name.encode()) > NAME_SIZE_MAX for name in payload):
+        raise ValidationError(LONG_NAME)
     return size
 
 

@@ -26,6 +26,7 @@ from gramme.router.http.compression import Corrupt, TooLarge, decompress
 from gramme.router.http.drive import drive
 from gramme.router.http.exchange import Exchange
 from gramme.router.http.reply import JSON, TEXT, allow_preflight
+from gramme.router.http.unreadable import first_fault
 from gramme.router.operations.context import Context, Operation
 
 Value = TypeVar("Value")
@@ -188,7 +189,7 @@ def _finish(exchange: Exchange, body: bytes | None, error: BaseException | None)
         if type(body) is bytes:
             exchange.reply_ok(body)
         elif isinstance(error, GrammeError):
-            _reply_error(exchange, error)
+            _reply_error(exchange, first_fault(exchange, error))
         else:
             _reply_bug(exchange, error)
     except Exception:  # noqa: BLE001 - nobody above us would answer the request

@@ -117,10 +117,24 @@ def _add_response(parts: list[bytes], name: str, founds: list[Found]) -> None:
     parts.append(b"]")
 
 
+def _check_styles(requests: dict[str, dict[str, Any]]) -> None:
+    """If one table is asked for in an expression, no other may be asked for in the older style."""
+    styles = ("ProjectionExpression", "AttributesToGet")
+    used = {
+        name: request[name]
+        for request in requests.values()
+        for name in styles
+        if request.get(name) is not None
+    }
+    if len(used) == len(styles):
+        PARAMETERS.check(used)
+
+
 def _check(requests: dict[str, dict[str, Any]]) -> list[Projection | None]:
     """Check what needs no table, put all keys in their normal form, and return each table's projection."""
     projections = []
     count = 0
+    _check_styles(requests)
     for request in requests.values():
         projection = None
         if not PARAMETERS.all.isdisjoint(request):

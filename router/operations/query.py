@@ -85,7 +85,8 @@ def _complete(
     key_condition = expressions.key_condition
     values = values | older.values
     if key_condition is None:
-        key_condition, key_values = key_conditions(body["KeyConditions"])
+        of_index = body.get("IndexName") is not None
+        key_condition, key_values = key_conditions(body["KeyConditions"], of_index=of_index)
         values |= key_values
     filter = expressions.filter if older.filter is None else older.filter
     projection = expressions.projection if older.projection is None else older.projection
@@ -105,7 +106,8 @@ def _command(
     if start_key is not None:
         check_start_key(target, start_key)
     assert expressions.key_condition is not None
-    wanted = expressions.key_condition.bind(values, target.hashes, target.ranges)
+    key_condition, index = expressions.key_condition, body.get("IndexName")
+    wanted = key_condition.bind(values, target.hashes, target.ranges, index)
     bounds = bounds_of(seed, target, wanted)
     start = None
     if start_key is not None:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from gramme.errors import Serialization
+from gramme.model.binary import check_binary
 from gramme.model.mistyped import (
     MODEL,
     wrong_blob,
@@ -94,9 +95,12 @@ def _check_attribute_value(value: dict[str, Any]) -> None:
             continue
         if type(value) is not dict:
             raise Serialization(wrong_structure(value, "AttributeValue", is_member=True))
+        inner: list[Any] = []
         for tag, payload in value.items():
             if payload is not None:
-                waiting += _check_payload(tag, payload)
+                inner += _check_payload(tag, payload)
+        # What comes first in the request is looked at first.
+        waiting += reversed(inner)
 
 
 def _check_payload(tag: str, payload: Any) -> list[Any]:
@@ -106,18 +110,19 @@ def _check_payload(tag: str, payload: Any) -> list[Any]:
         if type(payload) is not (str if java == "String" else bool):
             raise Serialization(wrong_scalar(payload, java))
     elif tag == "B":
-        if type(payload) is not str:
-            raise Serialization(wrong_blob(payload))
+        check_binary(payload)
     elif tag in _ATTRIBUTE_LISTS:
         if type(payload) is not list:
             raise Serialization(wrong_list(payload))
         if tag == "L":
             return payload
         for member in payload:
-            if member is not None and type(member) is not str:
-                raise Serialization(
-                    wrong_blob(member) if tag == "BS" else wrong_scalar(member, "String")
-                )
+            if member is None:
+                continue
+            if tag == "BS":
+                check_binary(member)
+            elif type(member) is not str:
+                raise Serialization(wrong_scalar(member, "String"))
     elif tag == "M":
         if type(payload) is not dict:
             raise Serialization(wrong_map(payload, f"{MODEL}.AttributeValue"))

@@ -6,14 +6,16 @@ partition per table and once with four, because no client may notice the differe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 from botocore.config import Config
 
+from tests.conformance.raw import Answer, Ask, Signer, Wire
 from tests.conformance.tables import TableFactory, unique_name
 from tests.support.server import Server
 
@@ -95,3 +97,23 @@ def composite(tables: TableFactory) -> str:
 def pk() -> str:
     """A partition key nobody else uses."""
     return unique_name("key")
+
+
+@pytest.fixture
+def wire(endpoint: str) -> Iterator[Wire]:
+    with Wire(endpoint) as wire:
+        yield wire
+
+
+@pytest.fixture
+def signer(endpoint: str, dynamodb: DynamoDBClient) -> Signer:
+    return Signer(endpoint, dynamodb.meta.region_name)
+
+
+@pytest.fixture
+def ask(wire: Wire, signer: Signer) -> Ask:
+    def send(operation: str, **body: Any) -> Answer:
+        raw = json.dumps(body).encode()
+        return wire.ask(body=raw, **signer.sign(operation, raw))
+
+    return send

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from types import TracebackType
@@ -28,6 +29,10 @@ class Answer:
 
     def json(self) -> Any:
         return json.loads(self.body)
+
+
+# Sends an operation, its name and the members of its body, and answers what comes back.
+Ask = Callable[..., Answer]
 
 
 class Wire:

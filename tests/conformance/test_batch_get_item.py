@@ -259,6 +259,23 @@ def test_request_is_refused_even_without_a_table(
     assert refused == message
 
 
+def test_expressions_do_not_mix_with_older_parameters_of_another_table(
+    dynamodb: DynamoDBClient, table: str, composite: str, pk: str
+) -> None:
+    requests: Any = {
+        table: {"Keys": [{"pk": text(pk)}], "AttributesToGet": ["a"]},
+        composite: {"Keys": [{"pk": text(pk), "sk": {"N": "1"}}], "ProjectionExpression": "a"},
+    }
+
+    message = invalid(dynamodb.batch_get_item, RequestItems=requests)
+
+    assert message == (
+        "Can not use both expression and non-expression parameters in the same request: "
+        "Non-expression parameters: {AttributesToGet} "
+        "Expression parameters: {ProjectionExpression}"
+    )
+
+
 def test_missing_table_is_not_named(dynamodb: DynamoDBClient, table: str, pk: str) -> None:
     code, message = refusal(
         dynamodb.batch_get_item,

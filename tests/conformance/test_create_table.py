@@ -235,6 +235,16 @@ def test_index_is_refused(dynamodb: DynamoDBClient, changes: dict[str, Any], mes
     assert invalid(dynamodb.create_table, **parameters) == message
 
 
+def test_index_of_a_provisioned_table_has_units(dynamodb: DynamoDBClient) -> None:
+    parameters = a_table(
+        "pk:S", Gsi("gsi", "g:S"), BillingMode="PROVISIONED", ProvisionedThroughput=UNITS
+    )
+
+    message = invalid(dynamodb.create_table, **parameters)
+
+    assert message == f"{INVALID}ProvisionedThroughput is not specified for index: gsi"
+
+
 def test_index_names_are_unique(dynamodb: DynamoDBClient) -> None:
     parameters = a_table("pk:S", Gsi("same", "g:S"), Gsi("same", "h:S"))
 

@@ -18,6 +18,12 @@ def an_item(pk: str) -> Item:
         "a": {"N": "1"},
         "list": {"L": [{"S": "x"}, {"S": "y"}, {"S": "z"}]},
         "map": {"M": {"in": {"S": "deep"}, "out": {"S": "there"}}},
+        "cells": {
+            "L": [
+                {"M": {"a": {"N": "1"}, "b": {"N": "2"}}},
+                {"M": {"a": {"N": "3"}, "b": {"N": "4"}}},
+            ]
+        },
     }
 
 
@@ -80,6 +86,14 @@ def test_partition_key_has_any_key_type(
         ("a", {"a": {"N": "1"}}),
         ("#m.#in", {"map": {"M": {"in": {"S": "deep"}}}}),
         ("#l[0], #l[2]", {"list": {"L": [{"S": "x"}, {"S": "z"}]}}),
+        ("#l[2], #l[0]", {"list": {"L": [{"S": "x"}, {"S": "z"}]}}),
+        ("cells[1].b, cells[1].a", {"cells": {"L": [{"M": {"a": {"N": "3"}, "b": {"N": "4"}}}]}}),
+        (
+            "cells[1].b, cells[0].a",
+            {"cells": {"L": [{"M": {"a": {"N": "1"}}}, {"M": {"b": {"N": "4"}}}]}},
+        ),
+        ("cells[0].a.deeper", {}),
+        ("a[0]", {}),
         ("nothing", {}),
         ("#l[9]", {}),
     ],
@@ -167,6 +181,34 @@ def test_key_must_fit_the_schema(dynamodb: DynamoDBClient, composite: str, key: 
             (
                 "Invalid ProjectionExpression: Two document paths overlap with each other; must "
                 "remove or rewrite one of these paths; path one: [a], path two: [a]"
+            ),
+        ),
+        (
+            {"ProjectionExpression": "a.b, c, a"},
+            (
+                "Invalid ProjectionExpression: Two document paths overlap with each other; must "
+                "remove or rewrite one of these paths; path one: [a, b], path two: [a]"
+            ),
+        ),
+        (
+            {"ProjectionExpression": "a.b, a[0]"},
+            (
+                "Invalid ProjectionExpression: Two document paths conflict with each other; must "
+                "remove or rewrite one of these paths; path one: [a, b], path two: [a, [0]]"
+            ),
+        ),
+        (
+            {"ProjectionExpression": "#a", "ExpressionAttributeNames": {"#b": "b"}},
+            (
+                "Invalid ProjectionExpression: An expression attribute name used in the document "
+                "path is not defined; attribute name: #a"
+            ),
+        ),
+        (
+            {"ProjectionExpression": "a, Name"},
+            (
+                "Invalid ProjectionExpression: Attribute name is a reserved keyword; "
+                "reserved keyword: Name"
             ),
         ),
         (

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.conformance.tables import Item, invalid, refusal, unique_name
+from tests.conformance.tables import Gsi, Item, TableFactory, invalid, refusal, unique_name
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
+
+CONDITION = "Invalid KeyConditionExpression: "
+EMPTY_KEY = "The AttributeValue for a key attribute cannot contain an empty string value."
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,7 @@ if TYPE_CHECKING:
         ),
         (
             {"KeyConditionExpression": "pk = :v OR sk = :v"},
-            "Invalid operator used in KeyConditionExpression: OR",
+            f"{CONDITION}Invalid operator used in KeyConditionExpression: OR",
         ),
         (
             {"QueryFilter": {}},
@@ -101,6 +104,58 @@ def test_query_is_refused_even_without_a_table(
     } | changes
 
     assert invalid(dynamodb.query, **parameters) == message
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("pk = :v AND NOT sk = :v", "Invalid operator used in KeyConditionExpression: NOT"),
+        ("pk IN (:v)", "Invalid operator used in KeyConditionExpression: IN"),
+        ("pk = :v AND sk <> :v", "Invalid operator used in KeyConditionExpression: <>"),
+        ("contains(pk, :v)", "Invalid operator used in KeyConditionExpression: contains"),
+        (
+            "pk.a = :v",
+            "KeyConditionExpressions cannot have conditions on nested attributes",
+        ),
+        (
+            "pk[0] = :v",
+            "KeyConditionExpressions cannot have conditions on nested attributes",
+        ),
+        ("pk = :v AND size(sk) = :v", "KeyConditionExpressions cannot contain nested operations"),
+        (
+            "pk = :v AND pk = :v",
+            "KeyConditionExpressions must only contain one condition per key",
+        ),
+        (
+            "pk = :v AND sk = a",
+            (
+                "Invalid condition in KeyConditionExpression: "
+                "Multiple attribute names used in one condition"
+            ),
+        ),
+        (
+            "pk = :v AND :v BETWEEN sk AND a",
+            (
+                "Invalid condition in KeyConditionExpression: "
+                "BETWEEN operator must have the key attribute as its first operand"
+            ),
+        ),
+        ("(pk = :v) AND ((sk = :v))", "The expression has redundant parentheses;"),
+        ("pk = :v AND sk", 'Syntax error; token: "<EOF>", near: "sk"'),
+        ("BEGINS_WITH(pk, :v)", "Invalid function name; function: BEGINS_WITH"),
+    ],
+)
+def test_key_condition_is_refused_even_without_a_table(
+    dynamodb: DynamoDBClient, condition: str, message: str
+) -> None:
+    refused = invalid(
+        dynamodb.query,
+        TableName=unique_name("missing"),
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues={":v": {"S": "a"}},
+    )
+
+    assert refused == CONDITION + message
 
 
 def test_key_condition_is_required(dynamodb: DynamoDBClient, composite: str) -> None:
@@ -144,6 +199,17 @@ def test_key_condition_is_required(dynamodb: DynamoDBClient, composite: str) -> 
                 "Filter Expression can only contain non-primary key attributes: "
                 "Primary key attribute: sk"
             ),
+        ),
+        (
+            {"KeyConditionExpression": "pk = :v AND begins_with(sk, :v)"},
+            (
+                "One or more parameter values were invalid: "
+                "Condition parameter type does not match schema type"
+            ),
+        ),
+        (
+            {"KeyConditionExpression": "begins_with(pk, :v)"},
+            "Query key condition not supported",
         ),
         (
             {"IndexName": "nothing"},
@@ -201,6 +267,40 @@ def test_start_key_is_refused(
     )
 
     assert refused == message
+
+
+def test_query_for_one_item_cannot_go_on(dynamodb: DynamoDBClient, table: str) -> None:
+    message = invalid(
+        dynamodb.query,
+        TableName=table,
+        KeyConditionExpression="pk = :v",
+        ExpressionAttributeValues={":v": {"S": "a"}},
+        ExclusiveStartKey={"pk": {"S": "a"}},
+    )
+
+    assert message == "The query can return at most one row and cannot be restarted"
+
+
+@pytest.mark.parametrize("operator", ["=", ">="])
+def test_key_is_not_empty(dynamodb: DynamoDBClient, tables: TableFactory, operator: str) -> None:
+    name = tables.create("pk:S sk:S", Gsi("gsi", "g:S h:S"))
+    of_table: Item = {"TableName": name, "KeyConditionExpression": f"pk = :v AND sk {operator} :e"}
+    of_index: Item = {
+        "TableName": name,
+        "IndexName": "gsi",
+        "KeyConditionExpression": f"g = :v AND h {operator} :e",
+    }
+    values: Item = {":v": {"S": "a"}, ":e": {"S": ""}}
+
+    table = invalid(dynamodb.query, **of_table, ExpressionAttributeValues=values)
+    index = invalid(dynamodb.query, **of_index, ExpressionAttributeValues=values)
+
+    assert table == f"One or more parameter values are not valid. {EMPTY_KEY} Key: sk"
+    assert index == (
+        "One or more parameter values are not valid. "
+        "A value specified for a secondary index key is not supported. "
+        f"{EMPTY_KEY} IndexName: gsi, IndexKey: h"
+    )
 
 
 def test_missing_table_is_not_named(dynamodb: DynamoDBClient) -> None:

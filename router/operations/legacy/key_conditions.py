@@ -14,11 +14,13 @@ from gramme.model.item import AttributeValue, Values
 from gramme.model.table import KeyAttribute
 from gramme.router.operations.legacy.comparisons import read_comparison
 from gramme.router.operations.legacy.values import GivenValues, is_small
+from gramme.router.operations.table_key import INDEX_KEYS_MAX
 
 # What no order of keys can answer.
 _UNINDEXABLE: Final = frozenset({"NE", "IN", "NULL", "NOT_NULL", "CONTAINS", "NOT_CONTAINS"})
-# A partition key and a sort key.
+# A partition key and a sort key; of an index each may have as many parts as it has in a CreateTable.
 _CONDITIONS_MAX: Final = 2
+_INDEX_CONDITIONS_MAX: Final = 2 * INDEX_KEYS_MAX
 
 
 class OlderKeyCondition(KeyCondition):
@@ -35,18 +37,20 @@ class OlderKeyCondition(KeyCondition):
         self._conditions.update(dict.fromkeys(self._unindexable, ("", ())))
 
     def _operands(
-        self, key: KeyAttribute, values: Values
+        self, key: KeyAttribute, values: Values, index: str | None
     ) -> tuple[str, tuple[AttributeValue, ...]]:
         if key.name in self._unindexable:
             raise ValidationError("Attempted conditional constraint is not an indexable operation")
-        return super()._operands(key, values)
+        return super()._operands(key, values, index)
 
 
-def key_conditions(conditions: dict[str, Any]) -> tuple[KeyCondition, Values]:
+def key_conditions(
+    conditions: dict[str, Any], *, of_index: bool = False
+) -> tuple[KeyCondition, Values]:
     """The key condition that KeyConditions make, and its values."""
     given = GivenValues("KeyConditions", conditions)
     tests = {name: read_comparison(name, each, given) for name, each in conditions.items()}
-    if not 1 <= len(tests) <= _CONDITIONS_MAX:
+    if not 1 <= len(tests) <= (_INDEX_CONDITIONS_MAX if of_index else _CONDITIONS_MAX):
         raise ValidationError("Conditions can be of length 1 or 2 only")
     unindexable = tuple(
         name for name, each in conditions.items() if each["ComparisonOperator"] in _UNINDEXABLE

@@ -6,7 +6,12 @@ import pytest
 
 from gramme.errors import ValidationError
 from gramme.model.item import AttributeValue, Item
-from gramme.model.keys import check_index_keys, check_item_keys, check_key
+from gramme.model.keys import (
+    check_index_keys,
+    check_item_keys,
+    check_key,
+    check_updated_index_keys,
+)
 from gramme.model.table import Index, KeyAttribute, Table
 
 INVALID = "One or more parameter values were invalid: "
@@ -135,4 +140,15 @@ def test_an_empty_index_key_is_refused() -> None:
 
 
 def test_an_index_key_has_the_limits_of_a_table_key() -> None:
-    assert refusal_of_index({"x": {"S": "a" * 2049}}) == HASH_TOO_LONG
+    check_index_keys(INDEXED, {"x": {"S": "a" * 2048}})
+
+    message = "Size limit exceeded for Index Key x Actual Size: 2049 bytes Max Size: 2048 bytes"
+    assert refusal_of_index({"x": {"S": "a" * 2049}}) == f"{INVALID}{message} IndexName: by_x"
+
+
+def test_an_update_answers_only_for_the_index_keys_it_changes() -> None:
+    before: Item = {"id": {"S": "a"}, "x": {"N": "1"}}
+    check_updated_index_keys(INDEXED, before, before | {"other": {"S": "b"}})
+
+    with pytest.raises(ValidationError, match="Type mismatch for Index Key x"):
+        check_updated_index_keys(INDEXED, before, before | {"x": {"N": "2"}})

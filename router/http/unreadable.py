@@ -1,0 +1,45 @@
+"""What DynamoDB says of a request that is both unreadable and wrong: that it is unreadable.
+
+It parses a whole request before it judges any part of it. We read attribute values where they are used, in one pass
+with judging them, and so may meet the judgement first. Only then, for a request that is refused anyway, is the body
+parsed again and looked through for values of the wrong JSON type.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from gramme.errors import GrammeError, ResourceNotFound, Serialization, ValidationError
+from gramme.router.http.compression import Corrupt, TooLarge, decompress
+from gramme.router.http.exchange import Exchange
+from gramme.router.validation.generated import OPERATIONS
+from gramme.router.validation.serialization import check_types
+
+# What a request with an unreadable value may be refused with before that value is met.
+_JUDGEMENTS = (ValidationError, ResourceNotFound)
+# The body has passed this limit once already.
+_BODY_BYTES_MAX = 16 * 1024 * 1024
+
+
+def first_fault(exchange: Exchange, found: GrammeError) -> GrammeError:
+    """The error to answer with, if `found` is what came of a request."""
+    if not isinstance(found, _JUDGEMENTS):
+        return found
+    target = exchange.headers.get(exchange.names.target, b"").strip()
+    shape = OPERATIONS.get(target.rpartition(b".")[2].decode("latin-1"))
+    if shape is None:
+        return found
+    try:
+        check_types(shape, orjson.loads(_body(exchange)))
+    except Serialization as unreadable:
+        return unreadable
+    except (Corrupt, TooLarge, orjson.JSONDecodeError):
+        return found
+    return found
+
+
+def _body(exchange: Exchange) -> bytes | bytearray:
+    encoding = exchange.header(b"content-encoding")
+    if encoding is None:
+        return exchange.body
+    return decompress(encoding, exchange.body, _BODY_BYTES_MAX)
