@@ -11,7 +11,7 @@ from typing import Final
 from gramme.errors import ValidationError
 from gramme.model.binary import binary_size
 from gramme.model.item import AttributeValue, Item
-from gramme.model.table import Index, KeyAttribute, Table
+from gramme.model.table import KeyAttribute, Table
 
 HASH_SIZE_MAX: Final = 2048
 RANGE_SIZE_MAX: Final = 1024
@@ -60,13 +60,12 @@ def check_index_keys(table: Table, item: Item) -> None:
     """
     for index in table.indexes:
         for attribute in index.hash:
-            value = item.get(attribute.name)
-            if value is not None:
-                _check_index_key(index, attribute, value, HASH_SIZE_MAX)
+            _check_index_key(index.name, attribute, item.get(attribute.name), HASH_SIZE_MAX)
         for attribute in index.range:
-            value = item.get(attribute.name)
-            if value is not None:
-                _check_index_key(index, attribute, value, RANGE_SIZE_MAX)
+            _check_index_key(index.name, attribute, item.get(attribute.name), RANGE_SIZE_MAX)
+    for local in table.local_indexes:
+        attribute = local.range
+        _check_index_key(local.name, attribute, item.get(attribute.name), RANGE_SIZE_MAX)
 
 
 def _check_item_key(attribute: KeyAttribute, item: Item, size_max: int) -> None:
@@ -97,13 +96,15 @@ def _check_size(attribute: KeyAttribute, payload: str, size_max: int) -> None:
 
 
 def _check_index_key(
-    index: Index, attribute: KeyAttribute, value: AttributeValue, size_max: int
+    index: str, attribute: KeyAttribute, value: AttributeValue | None, size_max: int
 ) -> None:
+    if value is None:
+        return
     payload = value.get(attribute.type)
     if payload is None:
         raise ValidationError(
             f"{_INVALID}Type mismatch for Index Key {attribute.name} "
-            f"Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
+            f"Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index}"
         )
     if 0 < len(payload) <= SHORT:
         return
@@ -112,7 +113,7 @@ def _check_index_key(
         raise ValidationError(
             f"{_NOT_VALID}A value specified for a secondary index key is not supported. "
             "The AttributeValue for a key attribute cannot contain an empty "
-            f"{_kind(attribute)} value. IndexName: {index.name}, IndexKey: {attribute.name}"
+            f"{_kind(attribute)} value. IndexName: {index}, IndexKey: {attribute.name}"
         )
     if size > size_max:
         raise ValidationError(
