@@ -34,6 +34,8 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 
 class Put(msgspec.Struct, frozen=True, gc=False):
+    """`index_units` asks what the write costs in each index; likewise in the other writes."""
+
     key: bytes
     item: bytes
     size: int
@@ -41,6 +43,7 @@ class Put(msgspec.Struct, frozen=True, gc=False):
     values: Values = {}
     return_old: bool = False
     show_item_on_failure: bool = False
+    index_units: bool = False
 
 
 class Delete(msgspec.Struct, frozen=True, gc=False):
@@ -49,6 +52,7 @@ class Delete(msgspec.Struct, frozen=True, gc=False):
     values: Values = {}
     return_old: bool = False
     show_item_on_failure: bool = False
+    index_units: bool = False
 
 
 class Update(msgspec.Struct, frozen=True, gc=False):
@@ -61,6 +65,14 @@ class Update(msgspec.Struct, frozen=True, gc=False):
     values: Values = {}
     return_values: ReturnValues = "NONE"
     show_item_on_failure: bool = False
+    index_units: bool = False
+
+
+class IndexUnits(msgspec.Struct, frozen=True, gc=False):
+    """Write units by index name. An index whose rows stay as they are is not here."""
+
+    in_global: dict[str, float]
+    in_local: dict[str, float]
 
 
 class Written(msgspec.Struct, frozen=True, gc=False):
@@ -69,13 +81,25 @@ class Written(msgspec.Struct, frozen=True, gc=False):
     attributes: bytes | None
     old_size: int
     new_size: int
+    index_units: IndexUnits | None = None
+
+
+class LocalRead(msgspec.Struct, frozen=True, gc=False):
+    """That a page is one of a local index, by the index's id.
+
+    `fetches` tells that it shows what the index does not project, which is fetched from the items themselves.
+    """
+
+    index: int
+    fetches: bool = False
 
 
 class Query(msgspec.Struct, frozen=True, gc=False):
     """Rows with `lower <= key < upper`, all of one partition key, in one partition.
 
     `start` is the full key of the last row already seen, and is not returned again. `key_names` are the
-    attributes that make up LastEvaluatedKey.
+    attributes that make up LastEvaluatedKey. Keys are those of the table, of a global index, or with `local` of that
+    local index.
     """
 
     lower: bytes
@@ -89,6 +113,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     values: Values = {}
     projection: Projection | None = None
     count_only: bool = False
+    local: LocalRead | None = None
 
 
 class Scan(msgspec.Struct, frozen=True, gc=False):
@@ -110,10 +135,15 @@ class Scan(msgspec.Struct, frozen=True, gc=False):
     values: Values = {}
     projection: Projection | None = None
     count_only: bool = False
+    local: LocalRead | None = None
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
-    """`items` is empty for a count; `last_key` is JSON bytes, present when there may be more."""
+    """`items` is empty for a count; `last_key` is JSON bytes, present when there may be more.
+
+    `size` is that of the rows that were read, `fetched_size` that of the items which a local index made us fetch, and
+    `fetched_blocks` the blocks of a read unit's size that each of them took.
+    """
 
     items: list[bytes]
     count: int
@@ -121,6 +151,8 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     size: int
     last_key: bytes | None
     stored_bytes: int = 0
+    fetched_size: int = 0
+    fetched_blocks: int = 0
 
 
 class CreateTable(msgspec.Struct, frozen=True):
@@ -147,10 +179,14 @@ class DeleteTable(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True, gc=False):
-    """What there is in some partitions together, as of the last flush."""
+    """What there is in some partitions together, as of the last flush.
+
+    `local` has the same of each of the table's local indexes, in their order.
+    """
 
     item_count: int
     item_bytes: int
+    local: tuple[Totals, ...] = ()
 
 
 # DynamoDB's limit for a page. And ours: a number such as 1E125 counts as 2 bytes and is written with 126, so a page

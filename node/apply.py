@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 from zlib import crc32
 
+from gramme.capacity import item_size
 from gramme.codec.item import body_of, encode_stored, size_of
+from gramme.codec.json import decode_item, encode_item
+from gramme.codec.key import encode_component
+from gramme.commands import Totals
 from gramme.model.change import Change
+from gramme.model.item import Item
+from gramme.model.table import LocalIndex, Table
 from gramme.model.version import Stamp, Version
 from gramme.node.engine.api import Family, Operation, Row
-from gramme.node.engine.keyspace import ReplicaState, change_key, encode_change
+from gramme.node.engine.keyspace import ReplicaState, change_key, encode_change, table_prefix
+from gramme.node.views import has_key, project
+from gramme.partitions import TOKEN_BYTES
 
 _SUM = (1 << 64) - 1
+
+# Of each local index, in the table's order, how many rows there are and their bytes.
+LocalTotals = tuple[tuple[int, int], ...]
 
 
 def item_row(row_key: bytes, body: bytes | None, size: int, version: Version, stamp: Stamp) -> Row:
@@ -33,10 +45,72 @@ def change_row(
     return Row(Family.CHANGE, change_key(log_id, version), encode_change(change))
 
 
+class LocalRows(NamedTuple):
+    """What a write does to the local indexes: rows to put and to delete, and the totals after it."""
+
+    rows: list[Row]
+    totals: LocalTotals
+
+
+def local_rows(
+    table: Table,
+    totals: LocalTotals,
+    key: bytes,
+    old: bytes | None,
+    row: Row,
+    version: Version,
+    stamp: Stamp,
+) -> LocalRows:
+    """The rows of the local indexes when `row` replaces the stored item `old`. They go into the same batch.
+
+    A row whose view of the item stays as it was is left alone, with the version it has.
+    """
+    before = None if old is None else decode_item(body_of(old))
+    after = None if row.value is None else decode_item(body_of(row.value))
+    rows: list[Row] = []
+    sums: list[tuple[int, int]] = []
+    for index, (count, size) in zip(table.local_indexes, totals or _none(table), strict=True):
+        old_key, old_view = _local_view(table, index, key, before)
+        new_key, new_view = _local_view(table, index, key, after)
+        if old_view is not None:
+            count, size = count - 1, size - item_size(old_view)
+            if old_key != new_key:
+                rows.append(Row(Family.LSI, old_key, None))
+        if new_view is not None:
+            new_size = item_size(new_view)
+            count, size = count + 1, size + new_size
+            if old_key != new_key or old_view != new_view:
+                value = encode_stored(encode_item(new_view), new_size, version, stamp)
+                rows.append(Row(Family.LSI, new_key, value))
+        sums.append((count, size))
+    return LocalRows(rows, tuple(sums))
+
+
+def _none(table: Table) -> LocalTotals:
+    return ((0, 0),) * len(table.local_indexes)
+
+
+def _local_view(
+    table: Table, index: LocalIndex, key: bytes, item: Item | None
+) -> tuple[bytes, Item | None]:
+    """The key of the item's row in the index, and what the row shows; no key and None if it has no row."""
+    if item is None or not has_key(index, item):
+        return b"", None
+    hashed = encode_component(table.hash.type, item[table.hash.name])
+    split = TOKEN_BYTES + len(hashed)
+    ranged = encode_component(index.range.type, item[index.range.name])
+    row_key = table_prefix(index.id) + key[:split] + ranged + key[split:]
+    return row_key, project(table, index, item)
+
+
 def next_state(
-    state: ReplicaState, index: int, clock: int, replaced: Iterable[tuple[bytes | None, Row]]
+    state: ReplicaState,
+    index: int,
+    clock: int,
+    replaced: Iterable[tuple[bytes | None, Row]],
+    local: LocalTotals = (),
 ) -> ReplicaState:
-    """The replica's sums after each row has replaced what stood in its place."""
+    """The replica's sums after each row has replaced what stood in its place. `local` are the local indexes' sums."""
     checksum, count, total = state.checksum, state.item_count, state.item_bytes
     for old, row in replaced:
         key_checksum = crc32(row.key)
@@ -49,4 +123,18 @@ def next_state(
             checksum += crc32(new, key_checksum)
             count += 1
             total += size_of(new)
-    return ReplicaState(state.term, index, state.epoch, checksum & _SUM, count, total, clock)
+    checksum &= _SUM
+    return ReplicaState(state.term, index, state.epoch, checksum, count, total, clock, local)
+
+
+def sum_totals(states: Iterable[ReplicaState]) -> Totals:
+    """What several replicas of one table hold together."""
+    count = size = 0
+    local: dict[int, tuple[int, int]] = {}
+    for state in states:
+        count += state.item_count
+        size += state.item_bytes
+        for position, (rows, row_bytes) in enumerate(state.local):
+            known_rows, known_bytes = local.get(position, (0, 0))
+            local[position] = known_rows + rows, known_bytes + row_bytes
+    return Totals(count, size, tuple(Totals(*sums) for sums in local.values()))

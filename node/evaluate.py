@@ -7,6 +7,7 @@ changes. Nothing here knows where the current item came from or where the new on
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from gramme.capacity import item_size
 from gramme.codec.item import body_of, size_of
@@ -19,6 +20,7 @@ from gramme.model.item import Item, Values
 from gramme.model.keys import check_updated_index_keys
 from gramme.model.table import Table
 from gramme.model.values import ITEM_SIZE_MAX
+from gramme.node.views import index_units
 
 _TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
@@ -39,11 +41,13 @@ def evaluate(table: Table, current: bytes | None, write: Write, *, watched: bool
     changes nothing. Raises ConditionalCheckFailed, and ValidationError for an update that does not fit the item.
     """
     if type(write) is Put:
-        return evaluate_put(current, write, watched=watched)
-    if type(write) is Update:
-        return evaluate_update(table, current, write, watched=watched)
-    assert type(write) is Delete
-    return evaluate_delete(current, write)
+        outcome = evaluate_put(current, write, watched=watched)
+    elif type(write) is Update:
+        outcome = evaluate_update(table, current, write, watched=watched)
+    else:
+        assert type(write) is Delete
+        outcome = evaluate_delete(current, write)
+    return _with_index_units(table, current, outcome) if write.index_units else outcome
 
 
 def evaluate_put(current: bytes | None, put: Put, *, watched: bool) -> Outcome:
@@ -89,8 +93,15 @@ def evaluate_update(
     return Outcome(not changes_nothing, body, size, Written(attributes, old_size, size))
 
 
+def _with_index_units(table: Table, current: bytes | None, outcome: Outcome) -> Outcome:
+    if not outcome.effective:
+        return outcome
+    units = index_units(table, None if current is None else body_of(current), outcome.new)
+    return replace(outcome, written=replace(outcome.written, index_units=units))
+
+
 def _checked_size(table: Table, before: Item, after: Item) -> int:
-    if table.indexes:
+    if table.indexes or table.local_indexes:
         check_updated_index_keys(table, before, after)
     size = item_size(after)
     if size > ITEM_SIZE_MAX:

@@ -145,8 +145,10 @@ class Meta:
     def delete(self, record: TableRecord) -> Round:
         """Propose to remove a table with all its rows. Its replicas must take no more writes from now on."""
         operations: list[Operation] = [Row(Family.SYS, table_key(*_name(record.table)), None)]
+        for local in record.table.local_indexes:
+            operations.append(RangeDelete(Family.LSI, *_all_rows(local.id)))
         for table_id in (record.table.id, *(index.id for index in record.table.indexes)):
-            lower, upper = token_bound(table_id, 0), token_bound(table_id, TOKEN_SPACE)
+            lower, upper = _all_rows(table_id)
             operations.append(RangeDelete(Family.ITEM, lower, upper))
             operations.append(RangeDelete(Family.DEDUPE, lower, upper))
         for settings in settings_of(record):
@@ -160,7 +162,13 @@ class Meta:
         indexes = tuple(
             msgspec.structs.replace(index, id=self._take_id()) for index in command.table.indexes
         )
-        table = msgspec.structs.replace(command.table, id=self._take_id(), indexes=indexes)
+        local_indexes = tuple(
+            msgspec.structs.replace(index, id=self._take_id())
+            for index in command.table.local_indexes
+        )
+        table = msgspec.structs.replace(
+            command.table, id=self._take_id(), indexes=indexes, local_indexes=local_indexes
+        )
         return TableRecord(
             table,
             self._partitions(table.id, command.partitions),
@@ -215,7 +223,11 @@ def _shape(table: Table) -> tuple[object, ...]:
         (index.id, index.name, index.keys, index.projection, index.non_key_attributes)
         for index in table.indexes
     ]
-    return table.id, _name(table), table.keys, indexes
+    return table.id, _name(table), table.keys, indexes, table.local_indexes
+
+
+def _all_rows(table_id: int) -> tuple[bytes, bytes]:
+    return token_bound(table_id, 0), token_bound(table_id, TOKEN_SPACE)
 
 
 def _record_row(record: TableRecord) -> Row:

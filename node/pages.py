@@ -13,11 +13,31 @@ from collections.abc import Callable, Iterator
 from gramme.codec.item import HEADER_BYTES, size_of
 from gramme.codec.json import decode_item, encode_item
 from gramme.commands import PAGE_SIZE_MAX, PAGE_STORED_BYTES_MAX, Page, Query, Scan
+from gramme.node.engine.keyspace import table_prefix, token_bound
 
 # About a millisecond of work: rows that are only copied are cheap, rows that are decoded are not.
 SLICE_BYTES_COPIED = 256 << 10
 SLICE_BYTES_DECODED = 64 << 10
 SLICE_ROWS = 512
+
+
+def query_range(prefix: bytes, query: Query) -> tuple[bytes, bytes]:
+    """Where the rows of a query are that have not been seen yet, behind the prefix of their table or index."""
+    lower, upper = prefix + query.lower, prefix + query.upper
+    if query.start is not None:
+        if query.forward:
+            lower = max(lower, prefix + query.start + b"\0")
+        else:
+            upper = min(upper, prefix + query.start)
+    return lower, upper
+
+
+def scan_range(table_id: int, scan: Scan) -> tuple[bytes, bytes]:
+    """Likewise for a scan, of a table or an index with this id."""
+    lower = token_bound(table_id, scan.first)
+    if scan.start is not None:
+        lower = max(lower, table_prefix(table_id) + scan.start + b"\0")
+    return lower, token_bound(table_id, scan.last + 1)
 
 
 async def read_page(
@@ -50,7 +70,7 @@ async def read_page(
             slice_end = stored_bytes + slice_bytes
             await asyncio.sleep(0)
     count = len(items)
-    last_key = _last_key(body, query.key_names) if more else None
+    last_key = last_key_of(body, query.key_names) if more else None
     return Page([] if query.count_only else items, count, scanned, size, last_key, stored_bytes)
 
 
@@ -71,6 +91,6 @@ def _selector(query: Query | Scan) -> Callable[[bytes], bytes | None] | None:
     return select
 
 
-def _last_key(body: bytes, key_names: tuple[str, ...]) -> bytes:
+def last_key_of(body: bytes, key_names: tuple[str, ...]) -> bytes:
     item = decode_item(body)
     return encode_item({name: item[name] for name in key_names})

@@ -7,7 +7,8 @@ unflushed state from leaving the node:
 - an answer drawn from a proposed item, a failed condition included, waits for that item's round;
 - a page, which reads the engine, waits for the round whose rows are written but not yet flushed, if that round
   touches the page's partition key; a page of a scan, which has many, waits if the round touches the partition. What is
-  proposed and not yet written a page cannot see.
+  proposed and not yet written a page cannot see. The rows of local indexes have their items' tokens, so the same holds
+  for their pages.
 
 With one member the group needs no log: the effect batch is the log, with the term, index and epoch an entry would have.
 """
@@ -25,18 +26,18 @@ from gramme.codec.json import decode_item, encode_item
 from gramme.commands import Delete, Found, Get, Page, Put, Query, Scan, Write, Written
 from gramme.errors import GrammeError
 from gramme.model.version import Stamp, Version
-from gramme.node.apply import change_row, item_row, next_state
+from gramme.node.apply import change_row, item_row, local_rows, next_state
 from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     ReplicaState,
     state_key,
     table_prefix,
-    token_bound,
 )
 from gramme.node.evaluate import evaluate
 from gramme.node.flushed import Flushed
-from gramme.node.pages import read_page
+from gramme.node.local_pages import LocalPages
+from gramme.node.pages import query_range, read_page, scan_range
 from gramme.partitions import TOKEN_BYTES
 
 # The region of stamps made here. Regions get numbers when there is more than one.
@@ -137,6 +138,8 @@ class Replica:
         index = None if settings.index is None else table.index(settings.index)
         self.table_id = table.id if index is None else index.id
         self._prefix = table_prefix(self.table_id)
+        self._has_local = index is None and bool(table.local_indexes)
+        self._local_pages = LocalPages(engine, table, self._unflushed)
         self.state_key = state_key(settings.group)
         self._overlay: dict[bytes, Pending] = {}
         self._proposed_tokens: set[bytes] = set()
@@ -160,13 +163,9 @@ class Replica:
         return Found(body, size_of(stored))
 
     async def query(self, query: Query) -> Page:
-        prefix = self._prefix
-        lower, upper = prefix + query.lower, prefix + query.upper
-        if query.start is not None:
-            if query.forward:
-                lower = max(lower, prefix + query.start + b"\0")
-            else:
-                upper = min(upper, prefix + query.start)
+        if query.local is not None:
+            return await self._local_pages.query(query)
+        lower, upper = query_range(self._prefix, query)
         if lower >= upper:
             return Page([], 0, 0, 0, None)
         visible = self._written_round
@@ -178,10 +177,9 @@ class Replica:
         return page
 
     async def scan(self, scan: Scan) -> Page:
-        lower = token_bound(self.table_id, scan.first)
-        if scan.start is not None:
-            lower = max(lower, self._prefix + scan.start + b"\0")
-        upper = token_bound(self.table_id, scan.last + 1)
+        if scan.local is not None:
+            return await self._local_pages.scan(scan)
+        lower, upper = scan_range(self.table_id, scan)
         if lower >= upper:
             return Page([], 0, 0, 0, None)
         visible = self._written_round
@@ -190,6 +188,13 @@ class Replica:
         if visible is not None:
             await visible.flushed
         return page
+
+    def _unflushed(self, token: bytes) -> Flushed | None:
+        """What a page waits for that shows rows of this token as they are in the engine now; of any, if it is empty."""
+        visible = self._written_round
+        if visible is None or (token and token not in self._written_tokens):
+            return None
+        return visible.flushed
 
     # Writes
 
@@ -226,6 +231,8 @@ class Replica:
         begun = Begun([], set(), 0)
         effects: list[Effect] = []
         overlay, prefix, get = self._overlay, self._prefix, self._engine.get
+        # An item may be as large again in each local index.
+        copies = 1 + len(self._table.local_indexes)
         for write in writes:
             key = write.key
             pending = overlay.get(key)
@@ -234,7 +241,7 @@ class Replica:
             begun.answers.append(outcome.written)
             if outcome.effective:
                 effects.append((key, current, outcome.new, outcome.size))
-                begun.size_bytes += len(current or b"") + len(outcome.new or b"")
+                begun.size_bytes += copies * (len(current or b"") + len(outcome.new or b""))
                 if begun.size_bytes >= bytes_max:
                     break
             elif pending is not None:
@@ -250,7 +257,11 @@ class Replica:
         operations: list[Operation] = [row]
         if self.watched:
             operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
-        state = next_state(self.state, version.apply_index, stamp.clock, ((old, row),))
+        local = self.state.local
+        if self._has_local:
+            rows, local = local_rows(self._table, local, key, old, row, version, stamp)
+            operations += rows
+        state = next_state(self.state, version.apply_index, stamp.clock, ((old, row),), local)
         round = self.propose(operations, state, (key,))
         self._overlay[key] = Pending(row.value, version, round)
         return round
@@ -261,6 +272,7 @@ class Replica:
         operations: list[Operation] = []
         replaced: list[tuple[bytes | None, Row]] = []
         versions: list[Version] = []
+        local = self.state.local
         for ordinal, (key, old, body, size) in enumerate(effects):
             version, stamp = Version(index, ordinal), Stamp(first + ordinal, LOCAL_REGION)
             row = item_row(self._prefix + key, body, size, version, stamp)
@@ -269,7 +281,10 @@ class Replica:
             versions.append(version)
             if self.watched:
                 operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
-        state = next_state(self.state, index, first + len(effects) - 1, replaced)
+            if self._has_local:
+                rows, local = local_rows(self._table, local, key, old, row, version, stamp)
+                operations += rows
+        state = next_state(self.state, index, first + len(effects) - 1, replaced, local)
         keys = tuple(effect[0] for effect in effects)
         round = self.propose(operations, state, keys)
         for key, (_, row), version in zip(keys, replaced, versions, strict=True):

@@ -29,6 +29,7 @@ from gramme.commands import (
 )
 from gramme.errors import ResourceNotFound, Throttling
 from gramme.model.table import Table
+from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine, Family
 from gramme.node.engine.keyspace import (
@@ -174,12 +175,11 @@ class Node:
         return [answers[position] for position in range(len(writes))]
 
     async def totals(self, partitions: Sequence[Partition]) -> Totals:
-        count = size = 0
+        states = []
         for partition in partitions:
             replica = self._replicas.get(partition.group) or await self._gone(partition)
-            count += replica.flushed_state.item_count
-            size += replica.flushed_state.item_bytes
-        return Totals(count, size)
+            states.append(replica.flushed_state)
+        return sum_totals(states)
 
     async def administer(self, command: Administration) -> Table:
         async with self._meta.lock:

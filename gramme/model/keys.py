@@ -13,7 +13,7 @@ from typing import Final
 from gramme.errors import ValidationError
 from gramme.model.binary import binary_size
 from gramme.model.item import AttributeValue, Item
-from gramme.model.table import Index, KeyAttribute, Table
+from gramme.model.table import Index, KeyAttribute, LocalIndex, Table
 
 HASH_SIZE_MAX: Final = 2048
 RANGE_SIZE_MAX: Final = 1024
@@ -61,10 +61,10 @@ def check_index_keys(table: Table, item: Item) -> None:
     An attribute that is missing is no mistake: the item is then just not in that index.
     """
     try:
-        _check_indexes(table.indexes, item)
+        _check_indexes(table.all_indexes, item)
     except ValidationError:
         # DynamoDB tells of the first one by name.
-        _check_indexes(sorted(table.indexes, key=attrgetter("name")), item)
+        _check_indexes(sorted(table.all_indexes, key=attrgetter("name")), item)
 
 
 def check_updated_index_keys(table: Table, before: Item, after: Item) -> None:
@@ -91,16 +91,16 @@ class BadIndexKey(ValidationError):
         self.of_update = of_update
 
 
-def _check_indexes(indexes: Iterable[Index], item: Item) -> None:
+def _check_indexes(indexes: Iterable[Index | LocalIndex], item: Item) -> None:
     for index in indexes:
-        for attribute in index.hash:
-            value = item.get(attribute.name)
-            if value is not None:
-                _check_index_key(index, attribute, value, HASH_SIZE_MAX)
-        for attribute in index.range:
-            value = item.get(attribute.name)
-            if value is not None:
-                _check_index_key(index, attribute, value, RANGE_SIZE_MAX)
+        if isinstance(index, LocalIndex):
+            hashes, ranges = (), (index.range,)
+        else:
+            hashes, ranges = index.hash, index.range
+        for attribute in hashes:
+            _check_index_key(index.name, attribute, item.get(attribute.name), HASH_SIZE_MAX)
+        for attribute in ranges:
+            _check_index_key(index.name, attribute, item.get(attribute.name), RANGE_SIZE_MAX)
 
 
 def _check_item_key(attribute: KeyAttribute, item: Item, size_max: int) -> None:
@@ -131,13 +131,15 @@ def _check_size(attribute: KeyAttribute, payload: str, size_max: int) -> None:
 
 
 def _check_index_key(
-    index: Index, attribute: KeyAttribute, value: AttributeValue, size_max: int
+    index: str, attribute: KeyAttribute, value: AttributeValue | None, size_max: int
 ) -> None:
+    if value is None:
+        return
     payload = value.get(attribute.type)
     if payload is None:
         raise ValidationError(
             f"{_INVALID}Type mismatch for Index Key {attribute.name} "
-            f"Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index.name}"
+            f"Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index}"
         )
     if 0 < len(payload) <= SHORT:
         return
@@ -149,14 +151,14 @@ def _check_index_key(
         )
         raise BadIndexKey(
             f"{_NOT_VALID}A value specified for a secondary index key is not supported. "
-            f"{empty} IndexName: {index.name}, IndexKey: {attribute.name}",
+            f"{empty} IndexName: {index}, IndexKey: {attribute.name}",
             f"{_NOT_VALID}The update expression attempted to update a secondary index key "
             f"to a value that is not supported. {empty}",
         )
     if size > size_max:
         raise BadIndexKey(
             f"{_INVALID}Size limit exceeded for Index Key {attribute.name} "
-            f"Actual Size: {size} bytes Max Size: {size_max} bytes IndexName: {index.name}",
+            f"Actual Size: {size} bytes Max Size: {size_max} bytes IndexName: {index}",
             "The update expression attempted to update the secondary index key "
             "beyond allowed size limits",
         )

@@ -58,6 +58,24 @@ class Index(msgspec.Struct, frozen=True):
         return self.hash + self.range
 
 
+class LocalIndex(msgspec.Struct, frozen=True):
+    """A local secondary index: the table's partition key with another sort key. Its rows stand beside the items.
+
+    It has an id of its own, which its rows begin with, and no partitions: they are the table's.
+    """
+
+    id: int
+    name: str
+    range: KeyAttribute
+    projection: ProjectionType
+    non_key_attributes: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[KeyAttribute, ...]:
+        """What its key has beside the table's partition key."""
+        return (self.range,)
+
+
 class Table(msgspec.Struct, frozen=True):
     id: int
     account: str
@@ -80,13 +98,22 @@ class Table(msgspec.Struct, frozen=True):
     # A table is ACTIVE at once unless the server was told to take its time.
     status: TableStatus = "ACTIVE"
     settles_at_ms: int = 0
+    local_indexes: tuple[LocalIndex, ...] = ()
 
     @property
     def keys(self) -> tuple[KeyAttribute, ...]:
         return (self.hash,) if self.range is None else (self.hash, self.range)
 
+    @property
+    def all_indexes(self) -> tuple[Index | LocalIndex, ...]:
+        return self.indexes + self.local_indexes
+
     def index(self, name: str) -> Index | None:
+        """The global index of this name."""
         return next((index for index in self.indexes if index.name == name), None)
+
+    def local_index(self, name: str) -> LocalIndex | None:
+        return next((index for index in self.local_indexes if index.name == name), None)
 
     @property
     def arn(self) -> str:

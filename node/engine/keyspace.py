@@ -5,6 +5,7 @@
              group | 02 | reader             cursor of a reader of the group's change log
              group | 03 | source group       fence: the newest (epoch, term) heard from a source of index rows
     item     table | token | key             item, or row of a global index
+    lsi      index | token | key             row of a local index: partition key, index's sort key, table's sort key
     dedupe   table | token | key             of an index: the version at which a row was deleted
     change   log id | index | ordinal        change
     sys      "table/" account / region / name, "next-id"
@@ -32,6 +33,8 @@ _U64 = struct.Struct(">Q")
 _POSITION = struct.Struct(">QI")
 _STATE = struct.Struct(">B7Q")
 _STATE_FORMAT = 1
+# After the state, for each local index of the table in its order: rows and their bytes.
+_LOCAL_TOTALS = struct.Struct(">2Q")
 
 SYS_NEXT_ID = b"next-id"
 SYS_TABLES = b"table/"
@@ -41,7 +44,8 @@ class ReplicaState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What apply leaves behind besides rows; written in the same batch as the rows it sums up.
 
     `checksum` is the sum, modulo 2^64, of the CRC-32s of all item rows: replicas at one index agree on it,
-    and a scan of the rows can verify it.
+    and a scan of the rows can verify it. `local` has the count and the bytes of each local index's rows; it is empty
+    until there is one.
     """
 
     term: int
@@ -51,6 +55,7 @@ class ReplicaState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     item_count: int
     item_bytes: int
     clock: int
+    local: tuple[tuple[int, int], ...] = ()
 
 
 class ReplicaSettings(msgspec.Struct, frozen=True):
@@ -124,11 +129,17 @@ def decode_position(raw: bytes) -> Version:
 
 
 def encode_state(state: ReplicaState) -> bytes:
-    return _STATE.pack(_STATE_FORMAT, *msgspec.structs.astuple(state))
+    *fixed, local = msgspec.structs.astuple(state)
+    encoded = _STATE.pack(_STATE_FORMAT, *fixed)
+    for totals in local:
+        encoded += _LOCAL_TOTALS.pack(*totals)
+    return encoded
 
 
 def decode_state(raw: bytes) -> ReplicaState:
-    return ReplicaState(*_STATE.unpack(raw)[1:])
+    local = tuple(_LOCAL_TOTALS.iter_unpack(raw[_STATE.size :]))
+    state = ReplicaState(*_STATE.unpack_from(raw)[1:])
+    return msgspec.structs.replace(state, local=local) if local else state
 
 
 _changes = msgspec.msgpack.Encoder()

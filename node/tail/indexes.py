@@ -21,6 +21,7 @@ from gramme.model.item import Item
 from gramme.model.table import Index, KeyAttribute, Table
 from gramme.model.version import Version
 from gramme.node.replica import Replica
+from gramme.node.views import project
 from gramme.partitions import TOKEN_BYTES, PartitionMap, token_bytes
 
 
@@ -122,15 +123,6 @@ def index_key(index: Index, seed: bytes, item: Item, base_key: bytes) -> bytes |
     if hashed is None or ranged is None:
         return None
     return token_bytes(seed, hashed) + hashed + ranged + base_key
-
-
-def project(table: Table, index: Index, item: Item) -> Item:
-    """The part of an item that an index keeps."""
-    if index.projection == "ALL":
-        return item
-    names = [key.name for key in (*table.keys, *index.keys)]
-    names.extend(index.non_key_attributes)
-    return {name: item[name] for name in dict.fromkeys(names) if name in item}
 
 
 def _components(attributes: tuple[KeyAttribute, ...], item: Item) -> bytes | None:

@@ -18,7 +18,7 @@ from gramme.model.item import Item
 from gramme.model.keys import check_key
 from gramme.model.values import normalise_item
 from gramme.router.catalog import CatalogEntry, Place
-from gramme.router.operations.consumed import consumed_by_tables
+from gramme.router.operations.consumed import Used, consumed_by_tables, is_asked_for
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import check_scalar_keys
 from gramme.router.operations.get_item import PARAMETERS, PROJECTIONS
@@ -82,7 +82,7 @@ async def batch_get_item(context: Context, caller: Caller, body: dict[str, Any])
         name: _find(context, caller, name, request, projection)
         for (name, request), projection in zip(requests.items(), projections, strict=True)
     }
-    units: dict[str, float] = {}
+    used: dict[str, Used] = {}
     parts: list[bytes] = [b'{"Responses":{']
     unprocessed: dict[str, dict[str, Any]] = {}
     reading = Reading()
@@ -94,14 +94,14 @@ async def batch_get_item(context: Context, caller: Caller, body: dict[str, Any])
                 unprocessed[name] = of_table.request | {"Keys": unread}
         else:
             unprocessed[name] = of_table.request
-        if units:
+        if used:
             parts.append(b",")
         _add_response(parts, name, founds)
-        units[name] = sum(read_units(found.size, of_table.consistent) for found in founds)
+        units = sum((read_units(found.size, of_table.consistent) for found in founds), 0.0)
+        used[name] = Used(units)
     parts += (b'},"UnprocessedKeys":', orjson.dumps(unprocessed))
-    consumed = consumed_by_tables(body, units)
-    if consumed is not None:
-        parts += (b",", consumed)
+    if is_asked_for(body):
+        parts += (b",", consumed_by_tables(body, used))
     parts.append(b"}")
     return b"".join(parts)
 

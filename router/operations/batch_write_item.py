@@ -7,21 +7,23 @@ What the node has no room for just now comes back as UnprocessedItems, and is th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from gramme.capacity import write_units
 from gramme.codec.json import encode_item
 from gramme.commands import Delete, Put, Written
 from gramme.errors import Throttling, ValidationError
+from gramme.model.item import Item
 from gramme.model.keys import check_index_keys, check_key
+from gramme.model.table import Table
 from gramme.model.values import ITEM_SIZE_MAX, SEVERAL, TOO_LARGE, normalise_item
 from gramme.partitions import GroupId, Partition
 from gramme.router.catalog import CatalogEntry, Place
-from gramme.router.operations.consumed import consumed_by_tables
+from gramme.router.operations.consumed import Used, consumed_by_tables, is_asked_for
 from gramme.router.operations.context import Caller, Context
+from gramme.router.operations.item_collections import are_asked_for, metrics_of_batch
 from gramme.router.operations.keys import locate
 from gramme.router.operations.tables import find_table
 from gramme.router.validation.interpreter import validate
@@ -37,20 +39,33 @@ _DUPLICATES = "Provided list of item keys contains duplicates"
 Requests = dict[str, list[dict[str, Any]]]
 
 
+class Source(NamedTuple):
+    """A request as the caller wrote it, and the table it is for by the name or ARN that the caller gave."""
+
+    name: str
+    table: Table
+    request: dict[str, Any]
+
+
 class Batch(NamedTuple):
-    """The writes, and of each the table's name and the request it came from."""
+    """The writes, and of each what it came from."""
 
     writes: list[tuple[Partition, Put | Delete]]
-    sources: list[tuple[str, dict[str, Any]]]
+    sources: list[Source]
 
 
 async def batch_write_item(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
     validate("BatchWriteItem", body)
     requests: Requests = body["RequestItems"]
     sizes = await _normalise(requests)
-    batch = await _read_batch(context, caller, requests, sizes)
+    batch = await _read_batch(context, caller, requests, sizes, is_asked_for(body))
     answers = await context.nodes.write_all(batch.writes)
-    return _answer(body, batch, answers)
+    members = [b'"UnprocessedItems":' + orjson.dumps(_unprocessed(batch, answers))]
+    if are_asked_for(body):
+        members.append(await metrics_of_batch(context, _written(batch, answers)))
+    if is_asked_for(body):
+        members.append(consumed_by_tables(body, _used(batch, answers)))
+    return b"{" + b",".join(members) + b"}"
 
 
 async def _normalise(requests: Requests) -> list[int]:
@@ -85,9 +100,9 @@ def _normalise_request(request: dict[str, Any]) -> int:
 
 
 async def _read_batch(
-    context: Context, caller: Caller, requests: Requests, sizes: list[int]
+    context: Context, caller: Caller, requests: Requests, sizes: list[int], asks_units: bool
 ) -> Batch:
-    """Everything that needs the tables."""
+    """Everything that needs the tables. `asks_units` tells that the caller wants to know what the writes cost."""
     batch = Batch([], [])
     # A table may be given twice, by its name and by its ARN, but a group belongs to one table.
     seen: set[tuple[GroupId, bytes]] = set()
@@ -95,24 +110,25 @@ async def _read_batch(
     slice_bytes = 0
     for name, of_table in requests.items():
         entry = find_table(context, caller, name)
+        units = asks_units and bool(entry.table.indexes or entry.table.local_indexes)
         for request in of_table:
             if slice_bytes > SLICE_BYTES:
                 slice_bytes = 0
                 await asyncio.sleep(0)
             size = next(next_size)
-            write, partition = _read_request(context.catalog.seed, entry, request, size)
+            write, partition = _read_request(context.catalog.seed, entry, request, size, units)
             where = partition.group, write.key
             if where in seen:
                 raise ValidationError(_DUPLICATES)
             seen.add(where)
             slice_bytes += size
             batch.writes.append((partition, write))
-            batch.sources.append((name, request))
+            batch.sources.append(Source(name, entry.table, request))
     return batch
 
 
 def _read_request(
-    seed: bytes, entry: CatalogEntry, request: dict[str, Any], size: int
+    seed: bytes, entry: CatalogEntry, request: dict[str, Any], size: int, index_units: bool
 ) -> tuple[Put | Delete, Partition]:
     put = request.get("PutRequest")
     if put is None:
@@ -121,12 +137,12 @@ def _read_request(
         if place is None:
             check_key(entry.table, key)
             place = locate(seed, entry, key)
-        return Delete(place[0]), place[1]
+        return Delete(place[0], index_units=index_units), place[1]
     item = put["Item"]
     row, partition = entry.place(item, False) or _locate_item(seed, entry, item)
-    if entry.table.indexes:
+    if entry.table.indexes or entry.table.local_indexes:
         check_index_keys(entry.table, item)
-    return Put(row, encode_item(item), size), partition
+    return Put(row, encode_item(item), size, index_units=index_units), partition
 
 
 def _locate_item(seed: bytes, entry: CatalogEntry, item: dict[str, Any]) -> Place:
@@ -136,18 +152,6 @@ def _locate_item(seed: bytes, entry: CatalogEntry, item: dict[str, Any]) -> Plac
     return locate(seed, entry, item)
 
 
-def _answer(body: dict[str, Any], batch: Batch, answers: list[Written | Throttling]) -> bytes:
-    members = [b'"UnprocessedItems":' + orjson.dumps(_unprocessed(batch, answers))]
-    if body.get("ReturnItemCollectionMetrics") == "SIZE":
-        # Only tables with local indexes have item collections.
-        members.append(b'"ItemCollectionMetrics":{}')
-    if body.get("ReturnConsumedCapacity") is not None:
-        consumed = consumed_by_tables(body, _units(body["RequestItems"], batch, answers))
-        if consumed is not None:
-            members.append(consumed)
-    return b"{" + b",".join(members) + b"}"
-
-
 def _unprocessed(batch: Batch, answers: list[Written | Throttling]) -> Requests:
     """What was refused for now. If that is everything, the batch is refused as a whole, as DynamoDB does."""
     refused = [answer for answer in answers if type(answer) is Throttling]
@@ -155,17 +159,27 @@ def _unprocessed(batch: Batch, answers: list[Written | Throttling]) -> Requests:
         raise refused[0]
     unprocessed: Requests = {}
     if refused:
-        for (name, request), answer in zip(batch.sources, answers, strict=True):
+        for source, answer in zip(batch.sources, answers, strict=True):
             if type(answer) is Throttling:
-                unprocessed.setdefault(name, []).append(request)
+                unprocessed.setdefault(source.name, []).append(source.request)
     return unprocessed
 
 
-def _units(
-    names: Iterable[str], batch: Batch, answers: list[Written | Throttling]
-) -> dict[str, float]:
-    units = dict.fromkeys(names, 0.0)
-    for (name, _), answer in zip(batch.sources, answers, strict=True):
+def _used(batch: Batch, answers: list[Written | Throttling]) -> dict[str, Used]:
+    used: dict[str, Used] = {}
+    for source, answer in zip(batch.sources, answers, strict=True):
+        of_table = used.setdefault(source.name, Used())
         if isinstance(answer, Written):
-            units[name] += write_units(max(answer.old_size, answer.new_size))
-    return units
+            of_table.add(answer)
+    return used
+
+
+def _written(
+    batch: Batch, answers: list[Written | Throttling]
+) -> Iterator[tuple[str, Table, Partition, Item]]:
+    """Of each write that was done its table, its partition, and the item or the key it was given."""
+    for source, (partition, _), answer in zip(batch.sources, batch.writes, answers, strict=True):
+        if isinstance(answer, Written):
+            put = source.request.get("PutRequest")
+            item = source.request["DeleteRequest"]["Key"] if put is None else put["Item"]
+            yield source.name, source.table, partition, item

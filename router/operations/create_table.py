@@ -13,7 +13,11 @@ from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.description import Measured, describe
 from gramme.router.operations.elastic_throughput import read_elastic
 from gramme.router.operations.encryption import read_encryption
-from gramme.router.operations.table_indexes import read_indexes
+from gramme.router.operations.table_indexes import (
+    check_projected_names,
+    read_indexes,
+    read_local_indexes,
+)
 from gramme.router.operations.table_key import (
     INVALID,
     check_all_used,
@@ -28,7 +32,6 @@ from gramme.router.validation.interpreter import validate
 NOT_BUILT: Final = (
     "GlobalTableSettingsReplicationMode",
     "GlobalTableSourceArn",
-    "LocalSecondaryIndexes",
     "ResourcePolicy",
     "VectorIndexes",
 )
@@ -52,8 +55,10 @@ def read_table(context: Context, caller: Caller, body: dict[str, Any]) -> Table:
     has_indexes = bool(body.get("GlobalSecondaryIndexes") or body.get("LocalSecondaryIndexes"))
     if not has_indexes:
         check_all_used(definitions, used, has_indexes)
-    _check_local_indexes(body, range is not None)
-    indexes = read_indexes(body, definitions, provisioned is not None)
+    local_indexes = read_local_indexes(body, definitions, hash, range)
+    indexes = read_indexes(body, definitions, provisioned is not None, local_indexes)
+    check_projected_names((*local_indexes, *indexes))
+    used += [attribute.name for local in local_indexes for attribute in local.keys]
     used += [attribute.name for index in indexes for attribute in index.keys]
     _check_built(body)
     check_all_used(definitions, used, has_indexes)
@@ -69,6 +74,7 @@ def read_table(context: Context, caller: Caller, body: dict[str, Any]) -> Table:
         hash=hash,
         range=range,
         indexes=indexes,
+        local_indexes=local_indexes,
         created_at_ms=now_ms,
         uuid=_uuid(context.catalog.seed, caller, name, now_ms),
         provisioned=provisioned,
@@ -102,19 +108,6 @@ def _required(body: dict[str, Any], name: str) -> Any:
             "failed to satisfy constraint: Member must not be null"
         )
     return value
-
-
-def _check_local_indexes(body: dict[str, Any], has_range: bool) -> None:
-    requested = body.get("LocalSecondaryIndexes")
-    if requested is None:
-        return
-    if not requested:
-        raise ValidationError(f"{INVALID}List of LocalSecondaryIndexes is empty")
-    if not has_range:
-        raise ValidationError(
-            f"{INVALID}Table KeySchema does not have a range key, "
-            "which is required when specifying a LocalSecondaryIndex"
-        )
 
 
 def _check_built(body: dict[str, Any]) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 from gramme.commands import Delete
 from gramme.model.values import normalise_item
-from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import read_condition
+from gramme.router.operations.item_collections import metrics_of_write
 from gramme.router.operations.keys import locate_key
 from gramme.router.operations.parameters import Parameters, wants_old
+from gramme.router.operations.write_answer import answer_to_write, asks_index_units
 from gramme.router.validation.interpreter import validate
 
 PARAMETERS = Parameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
@@ -30,11 +31,16 @@ async def delete_item(context: Context, caller: Caller, body: dict[str, Any]) ->
     condition = None
     if not plain:
         condition, values = read_condition(body)
-    _, (row, partition) = placed or locate_key(context, caller, table_name, key)
+    entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
 
+    units = "ReturnConsumedCapacity" in body and asks_index_units(body, entry.table)
     if condition is None:
-        delete = Delete(row, None, {}, return_old)
+        delete = Delete(row, None, {}, return_old, False, units)
     else:
         show_item = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-        delete = Delete(row, condition, values, return_old, show_item)
-    return answer_to_write(body, await context.nodes.write(partition, delete))
+        delete = Delete(row, condition, values, return_old, show_item, units)
+    written = await context.nodes.write(partition, delete)
+    if not entry.table.local_indexes:
+        return answer_to_write(body, written)
+    metrics = await metrics_of_write(context, body, entry, partition, key)
+    return answer_to_write(body, written, metrics)

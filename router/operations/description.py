@@ -10,7 +10,14 @@ import orjson
 
 from gramme.commands import Totals
 from gramme.errors import ResourceNotFound
-from gramme.model.table import Index, KeyAttribute, Table, TableStatus, UnitsHistory
+from gramme.model.table import (
+    Index,
+    KeyAttribute,
+    LocalIndex,
+    Table,
+    TableStatus,
+    UnitsHistory,
+)
 from gramme.router.catalog import CatalogEntry
 from gramme.router.operations.context import Context
 from gramme.router.operations.elastic_throughput import describe_warm, warm_units
@@ -20,7 +27,7 @@ _NOTHING = Totals(0, 0)
 
 
 class Measured(NamedTuple):
-    """What a table holds, and each of its indexes by name; and when that is told."""
+    """What a table holds, and each of its indexes by name; and when that is told. An empty index may be missing."""
 
     now_ms: int
     table: Totals = _NOTHING
@@ -40,6 +47,8 @@ async def measure(context: Context, entry: CatalogEntry) -> Measured:
         raise ResourceNotFound(
             f"Requested resource not found: Table: {entry.table.name} not found"
         ) from None
+    for local, totals in zip(entry.table.local_indexes, table.local, strict=False):
+        indexes[local.name] = totals
     return Measured(now_ms, table, indexes)
 
 
@@ -70,6 +79,10 @@ def _describe(table: Table, status: TableStatus, measured: Measured) -> dict[str
     warm = _describe_warm(table, status)
     if warm is not None:
         description["WarmThroughput"] = warm
+    if table.local_indexes:
+        description["LocalSecondaryIndexes"] = [
+            _describe_local_index(table, local, measured) for local in table.local_indexes
+        ]
     if table.indexes:
         description["GlobalSecondaryIndexes"] = [
             _describe_index(table, index, status, measured) for index in table.indexes
@@ -115,14 +128,11 @@ def _describe_warm(of: Table | Index, status: TableStatus) -> dict[str, Any] | N
 def _describe_index(
     table: Table, index: Index, status: TableStatus, measured: Measured
 ) -> dict[str, Any]:
-    projection: dict[str, Any] = {"ProjectionType": index.projection}
-    if index.non_key_attributes:
-        projection["NonKeyAttributes"] = sorted(index.non_key_attributes)
     totals = measured.indexes.get(index.name, _NOTHING)
     description = {
         "IndexName": index.name,
         "KeySchema": _schema(index.hash, index.range),
-        "Projection": projection,
+        "Projection": _projection(index),
         # While a table is updated its indexes go on as they are.
         "IndexStatus": "ACTIVE" if status == "UPDATING" else status,
         "ProvisionedThroughput": _throughput(index.provisioned, index.history, measured.now_ms),
@@ -138,10 +148,30 @@ def _describe_index(
     return description
 
 
+def _describe_local_index(table: Table, index: LocalIndex, measured: Measured) -> dict[str, Any]:
+    """It has neither a status nor throughput: those are the table's."""
+    totals = measured.indexes.get(index.name, _NOTHING)
+    return {
+        "IndexName": index.name,
+        "KeySchema": _schema((table.hash,), (index.range,)),
+        "Projection": _projection(index),
+        "IndexSizeBytes": totals.item_bytes,
+        "ItemCount": totals.item_count,
+        "IndexArn": f"{table.arn}/index/{index.name}",
+    }
+
+
+def _projection(index: Index | LocalIndex) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": index.projection}
+    if index.non_key_attributes:
+        projection["NonKeyAttributes"] = sorted(index.non_key_attributes)
+    return projection
+
+
 def _definitions(table: Table) -> list[dict[str, str]]:
     """DynamoDB shows them by name, whatever order they were given in."""
     types = {attribute.name: attribute.type for attribute in table.keys}
-    for index in table.indexes:
+    for index in table.all_indexes:
         types.update((attribute.name, attribute.type) for attribute in index.keys)
     return [{"AttributeName": name, "AttributeType": types[name]} for name in sorted(types)]
 

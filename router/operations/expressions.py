@@ -138,7 +138,7 @@ def check_scalar_keys(table: Table, expression: Expression | None) -> None:
     for attribute in table.keys:
         if attribute.name in entered:
             raise ValidationError(f"{_NOT_SCALAR}: Key: {attribute.name}")
-    for index in table.indexes:
+    for index in table.all_indexes:
         for attribute in index.keys:
             if attribute.name in entered:
                 raise ValidationError(f"{_NOT_SCALAR}: IndexKey: {attribute.name}")

@@ -6,7 +6,8 @@ from typing import Any
 
 from gramme.capacity import read_units
 from gramme.commands import Page
-from gramme.router.operations.consumed import consumed_by_index, consumed_by_table
+from gramme.model.table import LocalIndex
+from gramme.router.operations.consumed import Used, consumed, is_asked_for
 from gramme.router.operations.target import Target
 
 
@@ -14,14 +15,22 @@ def answer_with_page(body: dict[str, Any], target: Target, page: Page) -> bytes:
     end = b'"Count":%d,"ScannedCount":%d' % (page.count, page.scanned)
     if page.last_key is not None:
         end += b',"LastEvaluatedKey":' + page.last_key
-    if body.get("ReturnConsumedCapacity") is not None:
-        # The sizes of a page's items are rounded up together, not one by one.
-        units = read_units(page.size, body.get("ConsistentRead") is True)
-        consumed_by = consumed_by_table if target.index is None else consumed_by_index
-        consumed = consumed_by(body, units)
-        if consumed is not None:
-            end += b"," + consumed
+    if is_asked_for(body):
+        end += b"," + consumed(body, _used(target, page, body.get("ConsistentRead") is True))
     if body.get("Select") == "COUNT":
         return b"{%b}" % end
     # A page may be a megabyte, so its items are copied no more often than they must.
     return b"".join((b'{"Items":[', b",".join(page.items), b"],", end, b"}"))
+
+
+def _used(target: Target, page: Page, consistent: bool) -> Used:
+    # The sizes of a page's items are rounded up together, not one by one.
+    units = read_units(page.size, consistent)
+    index = target.index
+    if index is None:
+        return Used(units)
+    if isinstance(index, LocalIndex):
+        # But what is fetched from the table is: each item is read by itself.
+        fetched = float(page.fetched_blocks) if consistent else page.fetched_blocks / 2
+        return Used(fetched, in_local={index.name: units})
+    return Used(None, in_global={index.name: units})

@@ -9,12 +9,13 @@ from gramme.commands import Put
 from gramme.errors import ValidationError
 from gramme.model.keys import check_index_keys, check_item_keys
 from gramme.model.values import ITEM_SIZE_MAX, TOO_LARGE, normalise_item
-from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import read_condition
+from gramme.router.operations.item_collections import metrics_of_write
 from gramme.router.operations.keys import locate
 from gramme.router.operations.parameters import Parameters, wants_old
 from gramme.router.operations.tables import find_table
+from gramme.router.operations.write_answer import answer_to_write, asks_index_units
 from gramme.router.validation.interpreter import validate
 
 PARAMETERS = Parameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
@@ -39,13 +40,18 @@ async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     place = entry.place(item, False)
     if place is None:
         check_item_keys(table, item)
-    if table.indexes:
+    if table.indexes or table.local_indexes:
         check_index_keys(table, item)
 
     row, partition = place or locate(context.catalog.seed, entry, item)
+    units = "ReturnConsumedCapacity" in body and asks_index_units(body, table)
     if condition is None:
-        put = Put(row, encode_item(item), size, None, {}, return_old)
+        put = Put(row, encode_item(item), size, None, {}, return_old, False, units)
     else:
         show_item = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-        put = Put(row, encode_item(item), size, condition, values, return_old, show_item)
-    return answer_to_write(body, await context.nodes.write(partition, put))
+        put = Put(row, encode_item(item), size, condition, values, return_old, show_item, units)
+    written = await context.nodes.write(partition, put)
+    if not table.local_indexes:
+        return answer_to_write(body, written)
+    metrics = await metrics_of_write(context, body, entry, partition, item)
+    return answer_to_write(body, written, metrics)

@@ -1,4 +1,4 @@
-"""Query: the items of one partition key, of a table or a global index, in the order of their sort keys."""
+"""Query: the items of one partition key, of a table or an index, in the order of their sort keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from gramme.router.operations.legacy.filters import OlderParameters, read_older
 from gramme.router.operations.legacy.key_conditions import key_conditions
 from gramme.router.operations.page_answer import answer_with_page
 from gramme.router.operations.parameters import Parameters
-from gramme.router.operations.selection import check_filter, check_projected, check_select
+from gramme.router.operations.selection import (
+    check_filter,
+    check_projected,
+    check_select,
+    local_read,
+)
 from gramme.router.operations.start_key import check_start_key, normalise_start_key, start_row
 from gramme.router.operations.target import Target, find_target
 from gramme.router.validation.interpreter import validate
@@ -131,4 +136,5 @@ def _command(
         values,
         projection,
         select == "COUNT",
+        None if target.index is None else local_read(target, select, projection),
     )

@@ -1,4 +1,4 @@
-"""Scan: all items of a table or a global index, or of one segment of it, in the order of their tokens."""
+"""Scan: all items of a table or an index, or of one segment of it, in the order of their tokens."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gramme.router.operations.selection import (
     check_all_attributes,
     check_projected,
     check_select,
+    local_read,
 )
 from gramme.router.operations.start_key import (
     check_queried_part,
@@ -70,7 +71,8 @@ async def scan(context: Context, caller: Caller, body: dict[str, Any]) -> bytes:
         start = _start(context.catalog.seed, target, body, start_key, segment)
     filter, projection = expressions
     check_scalar_keys(target.table, projection)
-    check_projected(target, body.get("Select"), projection, filter)
+    # Unlike that of a Query, the filter may name what the index does not project, and finds it missing.
+    check_projected(target, body.get("Select"), projection, None)
     check_scalar_keys(target.table, filter)
     page = await _read_page(context, target, body, expressions, values, segment, start)
     return answer_with_page(body, target, page)
@@ -135,8 +137,9 @@ async def _read_page(
     if start is not None:
         first = int.from_bytes(start[:TOKEN_BYTES])
     limit = body.get("Limit")
+    local = local_read(target, body.get("Select"), expressions.projection)
     items: list[bytes] = []
-    count = scanned = size = stored_bytes = 0
+    count = scanned = size = stored_bytes = fetched_size = fetched_blocks = 0
     last_key = None
     for number, partition in enumerate(target.partitions.between(first, last), 1):
         if not number % PARTITIONS_PER_TURN:
@@ -145,7 +148,7 @@ async def _read_page(
             max(first, partition.start),
             min(last, partition.last),
             target.key_names,
-            PAGE_SIZE_MAX - size,
+            PAGE_SIZE_MAX - size - fetched_size,
             PAGE_STORED_BYTES_MAX - stored_bytes,
             start,
             None if limit is None else limit - scanned,
@@ -154,6 +157,7 @@ async def _read_page(
             values,
             expressions.projection,
             body.get("Select") == "COUNT",
+            local,
         )
         page = await context.nodes.scan(partition, command)
         items += page.items
@@ -161,7 +165,9 @@ async def _read_page(
         scanned += page.scanned
         size += page.size
         stored_bytes += page.stored_bytes
+        fetched_size += page.fetched_size
+        fetched_blocks += page.fetched_blocks
         last_key = page.last_key
         if last_key is not None:
             break
-    return Page(items, count, scanned, size, last_key, stored_bytes)
+    return Page(items, count, scanned, size, last_key, stored_bytes, fetched_size, fetched_blocks)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from gramme.commands import LocalRead
 from gramme.errors import ValidationError
 from gramme.expressions.condition import Condition
 from gramme.expressions.projection import Projection
-from gramme.model.table import Index
+from gramme.model.table import Index, LocalIndex
 from gramme.router.operations.target import Target
 
 # Query says this before its complaints about Select; Scan does not.
@@ -60,13 +61,16 @@ def check_filter(target: Target, filter: Condition | None, *, is_older: bool = F
 def check_projected(
     target: Target, select: str | None, projection: Projection | None, filter: Condition | None
 ) -> None:
-    """A global index has only what is projected into it, and never asks its table for the rest."""
+    """A global index has only what is projected into it, and never asks its table for the rest.
+
+    A local index does, but only for what it shows: the filter of a query too must do with what is projected.
+    """
     index = target.index
     if index is None or index.projection == "ALL":
         return
     check_all_attributes(target, select)
     missing = _missing(target, index, () if projection is None else projection.attributes)
-    if missing:
+    if missing and isinstance(index, Index):
         raise ValidationError(
             f"{_INVALID}Global secondary index {index.name} does not project [{missing}]"
         )
@@ -80,13 +84,27 @@ def check_projected(
 
 def check_all_attributes(target: Target, select: str | None) -> None:
     index = target.index
-    if select == "ALL_ATTRIBUTES" and index is not None and index.projection != "ALL":
+    if select == "ALL_ATTRIBUTES" and isinstance(index, Index) and index.projection != "ALL":
         raise ValidationError(
             f"{_INVALID}Select type ALL_ATTRIBUTES is not supported for global secondary index "
             f"{index.name} because its projection type is not ALL"
         )
 
 
-def _missing(target: Target, index: Index, names: Iterable[str]) -> str:
+def local_read(
+    target: Target, select: str | None, projection: Projection | None
+) -> LocalRead | None:
+    """How to read the local index that is the target, or None if it is none."""
+    index = target.index
+    if not isinstance(index, LocalIndex):
+        return None
+    if index.projection == "ALL":
+        return LocalRead(index.id)
+    if projection is not None:
+        return LocalRead(index.id, bool(_missing(target, index, projection.attributes)))
+    return LocalRead(index.id, select == "ALL_ATTRIBUTES")
+
+
+def _missing(target: Target, index: Index | LocalIndex, names: Iterable[str]) -> str:
     projected = {*target.key_names, *index.non_key_attributes}
     return ", ".join(sorted(name for name in names if name not in projected))

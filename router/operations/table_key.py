@@ -61,6 +61,18 @@ def read_index_key(schema: Schema, definitions: Definitions) -> IndexKey:
     return IndexKey(keys[:hashes], keys[hashes:])
 
 
+def read_local_index_key(
+    name: str, schema: Schema, definitions: Definitions
+) -> tuple[KeyAttribute, KeyAttribute]:
+    keys = _attributes(schema, definitions)
+    _check_kinds(schema)
+    if len(keys) == 1:
+        raise ValidationError(
+            f"{INVALID}Index KeySchema does not have a range key for index: {name}"
+        )
+    return keys[0], keys[1]
+
+
 def check_all_used(definitions: Definitions, used: Sequence[str], has_indexes: bool) -> None:
     """Every definition must be for a key: attributes that are not keys are not declared."""
     unused = [name for name in definitions if name not in used]

@@ -1,4 +1,4 @@
-"""What a Query reads: a table, or one of its global indexes, which is a hidden table."""
+"""What a Query or Scan reads: a table, one of its local indexes, or a global one, which is a hidden table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from gramme.codec.key import encode_component
 from gramme.errors import ValidationError
 from gramme.model.item import AttributeValue, Item
-from gramme.model.table import Index, KeyAttribute, Table
+from gramme.model.table import Index, KeyAttribute, LocalIndex, Table
 from gramme.partitions import PartitionMap, token_bytes
 from gramme.router.catalog import CatalogEntry
 from gramme.router.operations.context import Caller, Context
@@ -25,7 +25,7 @@ class Target:
     """
 
     table: Table
-    index: Index | None
+    index: Index | LocalIndex | None
     partitions: PartitionMap
     hashes: tuple[KeyAttribute, ...]
     ranges: tuple[KeyAttribute, ...]
@@ -38,6 +38,8 @@ def find_target(context: Context, caller: Caller, body: dict[str, Any]) -> Targe
     name = body.get("IndexName")
     if name is None:
         return _table_target(entry)
+    if entry.table.local_index(name) is not None:
+        return _local_index_target(entry, name)
     if entry.table.index(name) is None:
         raise ValidationError(f"The table does not have the specified index: {name}")
     if body.get("ConsistentRead") is True:
@@ -66,6 +68,16 @@ def _index_target(entry: CatalogEntry, name: str) -> Target:
     names = tuple(dict.fromkeys(attribute.name for attribute in table.keys + index.keys))
     partitions = entry.index_partitions[name]
     return Target(table, index, partitions, index.hash, index.range, table.keys, names)
+
+
+@lru_cache(_TARGETS_MAX)
+def _local_index_target(entry: CatalogEntry, name: str) -> Target:
+    table = entry.table
+    index = table.local_index(name)
+    assert index is not None and table.range is not None
+    names = tuple(dict.fromkeys(attribute.name for attribute in table.keys + index.keys))
+    hashes, tail = (table.hash,), (table.range,)
+    return Target(table, index, entry.partitions, hashes, index.keys, tail, names)
 
 
 def partition_prefix(seed: bytes, hashes: bytes) -> bytes:

@@ -15,13 +15,14 @@ from gramme.model.item import Values
 from gramme.model.table import Table
 from gramme.model.values import normalise_item
 from gramme.router.catalog import CatalogEntry
-from gramme.router.operations.consumed import answer_to_write
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
+from gramme.router.operations.item_collections import metrics_of_write
 from gramme.router.operations.keys import locate_key
 from gramme.router.operations.legacy.attribute_updates import attribute_updates
 from gramme.router.operations.legacy.expected import expected_condition
 from gramme.router.operations.parameters import Parameters
+from gramme.router.operations.write_answer import answer_to_write, asks_index_units
 from gramme.router.validation.interpreter import validate
 
 PARAMETERS = Parameters(
@@ -58,8 +59,13 @@ async def update_item(context: Context, caller: Caller, body: dict[str, Any]) ->
         values,
         body.get("ReturnValues") or "NONE",
         body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD",
+        "ReturnConsumedCapacity" in body and asks_index_units(body, entry.table),
     )
-    return answer_to_write(body, await context.nodes.write(partition, command))
+    written = await context.nodes.write(partition, command)
+    if not entry.table.local_indexes:
+        return answer_to_write(body, written)
+    metrics = await metrics_of_write(context, body, entry, partition, key)
+    return answer_to_write(body, written, metrics)
 
 
 def _read_expressions(

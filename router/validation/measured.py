@@ -20,7 +20,7 @@ _NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
 _SHAPES: Final[dict[str, Shape]] = {
     TABLE_SHAPE: {"type": "string", "min": 1, "max": 255, "pattern": _NAME_PATTERN},
-    # The model leaves room for the longer keys of indexes.
+    # The model leaves room for the longer keys of global indexes.
     "TableKeySchema": {"type": "list", "member": "KeySchemaElement", "min": 1, "max": 2},
     # Tags have rules and words of their own, in `operations/tags.py`.
     "Tag": {"type": "structure", "members": {"Key": "TagKeyString", "Value": "TagValueString"}},
@@ -30,6 +30,7 @@ _SHAPES: Final[dict[str, Shape]] = {
 
 _MEMBERS: Final[dict[str, dict[str, str]]] = {
     "CreateTableInput": {"TableName": "TableName", "KeySchema": "TableKeySchema"},
+    "LocalSecondaryIndex": {"KeySchema": "TableKeySchema"},
 }
 
 # The service shows a set in the order of its hash table; a shape that is not here is in the model's order.

@@ -49,21 +49,41 @@ class Gsi(NamedTuple):
     attributes: tuple[str, ...] = ()
 
     def definition(self) -> Item:
-        projection: Item = {"ProjectionType": self.projection}
-        if self.attributes:
-            projection["NonKeyAttributes"] = list(self.attributes)
         return {
             "IndexName": self.name,
             "KeySchema": key_schema(self.key),
-            "Projection": projection,
+            "Projection": _projection(self),
         }
+
+
+class Lsi(NamedTuple):
+    """A local index. Its key is written whole too, with the table's partition key."""
+
+    name: str
+    key: str
+    projection: str = "ALL"
+    attributes: tuple[str, ...] = ()
+
+    def definition(self) -> Item:
+        return {
+            "IndexName": self.name,
+            "KeySchema": key_schema(self.key),
+            "Projection": _projection(self),
+        }
+
+
+def _projection(index: Gsi | Lsi) -> Item:
+    projection: Item = {"ProjectionType": index.projection}
+    if index.attributes:
+        projection["NonKeyAttributes"] = list(index.attributes)
+    return projection
 
 
 def unique_name(purpose: str) -> str:
     return f"gramme-{purpose}-{uuid4().hex[:12]}"
 
 
-def a_table(key: str = "pk:S", *indexes: Gsi, **changes: Any) -> Parameters:
+def a_table(key: str = "pk:S", *indexes: Gsi | Lsi, **changes: Any) -> Parameters:
     """What CreateTable takes for a table such as "pk:S sk:N"."""
     parameters: Parameters = {
         "TableName": unique_name("table"),
@@ -71,8 +91,11 @@ def a_table(key: str = "pk:S", *indexes: Gsi, **changes: Any) -> Parameters:
         "KeySchema": key_schema(key),
         "BillingMode": "PAY_PER_REQUEST",
     }
-    if indexes:
-        parameters["GlobalSecondaryIndexes"] = [index.definition() for index in indexes]
+    kinds = (("GlobalSecondaryIndexes", Gsi), ("LocalSecondaryIndexes", Lsi))
+    for member, kind in kinds:
+        of_kind = [index.definition() for index in indexes if isinstance(index, kind)]
+        if of_kind:
+            parameters[member] = of_kind
     return parameters | changes
 
 
@@ -81,7 +104,7 @@ class TableFactory:
     dynamodb: DynamoDBClient
     names: list[str] = field(default_factory=list)
 
-    def create(self, key: str = "pk:S", *indexes: Gsi) -> str:
+    def create(self, key: str = "pk:S", *indexes: Gsi | Lsi) -> str:
         """Make a table such as "pk:S sk:N" and wait until it is active."""
         return self.create_from(a_table(key, *indexes))
 

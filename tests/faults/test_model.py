@@ -114,6 +114,33 @@ class Machine(RuleBasedStateMachine):
         assert list(tables.query(self.client, request)) == expected
         assert self.client.call("Query", request)["Items"] == expected[:limit]
 
+    @rule(
+        partition=st.sampled_from(PARTITIONS),
+        wanted=ranges,
+        forward=st.booleans(),
+        limit=st.none() | st.integers(1, 4),
+        name=st.sampled_from(("n", "colour")),
+    )
+    def query_local_index(
+        self, partition: str, wanted: Range, forward: bool, limit: int | None, name: str
+    ) -> None:
+        request: Json = {
+            **wanted.request(partition, name),
+            "TableName": self.table,
+            "IndexName": tables.LOCAL_BY_NUMBER if name == "n" else tables.LOCAL_BY_COLOUR,
+            "Select": "ALL_ATTRIBUTES",
+            "ConsistentRead": True,
+            "ScanIndexForward": forward,
+            **({"Limit": limit} if limit else {}),
+        }
+        expected = self.model.query_local(partition, name, wanted, forward)
+        assert list(tables.query(self.client, request)) == expected
+        assert self.client.call("Query", request)["Items"] == expected[:limit]
+
+    @rule()
+    def local_indexes_are_right_at_once(self) -> None:
+        assert tables.local_index_problem(self.client, self.model.items, self.table) is None
+
     @rule(limit=st.none() | st.integers(1, 4), segments=st.integers(1, 5))
     def scan(self, limit: int | None, segments: int) -> None:
         found = []

@@ -52,12 +52,29 @@ def get(client: Client, consistent: bool) -> list[Json]:
     return [found] if found else []
 
 
+def local(client: Client, name: str, **options: str) -> list[Json]:
+    request: Json = {
+        "TableName": tables.TABLE,
+        "IndexName": tables.LOCAL_BY_NUMBER if name == "n" else tables.LOCAL_BY_COLOUR,
+        "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": KEY.partition}},
+        **options,
+    }
+    return list(tables.query(client, request))
+
+
 READS: dict[str, Read] = {
     "strong get": lambda client: get(client, True),
     "eventual get": lambda client: get(client, False),
     "query": lambda client: list(tables.read_base(client, [KEY.partition]).values()),
     "index": lambda client: tables.read_index(client, tables.BY_GROUP),
     "index of keys": lambda client: tables.read_index(client, tables.BY_COLOUR),
+    "local index": lambda client: local(client, "n"),
+    "local index of keys": lambda client: local(client, "colour"),
+    "local index with its items": lambda client: local(client, "colour", Select="ALL_ATTRIBUTES"),
+    "scan of a local index": lambda client: tables.read_local_index(
+        client, tables.LOCAL_BY_NUMBER, tables.TABLE
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 """Pure: a table as a dict, and the few writes and conditions that the model test draws.
 
 Each knows both its request and what it does to an item, so the test compares the two. Items have the attributes of
-`tests.support.tables`: `n` and `group` make one index, `colour` the other.
+`tests.support.tables`: `n` and `group` make one global index, `colour` the other, and both are sort keys of local ones.
 """
 
 from __future__ import annotations
@@ -147,12 +147,12 @@ class Range:
             "BETWEEN": self.low <= sort <= self.high,
         }[self.comparison]
 
-    def request(self, partition: str) -> Json:
+    def request(self, partition: str, name: str = "sk") -> Json:
         values: Json = {":pk": {"S": partition}}
         expression = "pk = :pk"
         if self.comparison != "all":
             values[":low"] = number(self.low)
-            expression += f" AND sk {self.comparison} :low"
+            expression += f" AND {name} {self.comparison} :low"
         if self.comparison == "BETWEEN":
             values[":high"] = number(self.high)
             expression += " AND :high"
@@ -175,3 +175,13 @@ class Model:
         )
         ordered = sorted(keys, key=lambda key: key.sort, reverse=not forward)
         return [self.items[key] for key in ordered]
+
+    def query_local(self, partition: str, name: str, wanted: Range, forward: bool) -> list[Json]:
+        """The same by another sort key, which not every item has. Items that share it are in the table's order."""
+        found = [
+            (Decimal(item[name]["N"]), key.sort, item)
+            for key, item in self.items.items()
+            if key.partition == partition and name in item
+        ]
+        found.sort(key=lambda row: row[:2], reverse=not forward)
+        return [item for sort, _, item in found if wanted.holds(sort)]

@@ -72,8 +72,8 @@ class Parts:
 
 
 @asynccontextmanager
-async def parts() -> AsyncIterator[Parts]:
-    made = Parts(GatedEngine())
+async def parts(engine: GatedEngine | None = None) -> AsyncIterator[Parts]:
+    made = Parts(engine or GatedEngine())
     async with asyncio.TaskGroup() as tasks:
         loop = tasks.create_task(made.commits.run())
         yield made

@@ -6,18 +6,28 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import orjson
 import pytest
 from msgspec.structs import replace
 
+from gramme.capacity import item_size
 from gramme.clock import VirtualClock
-from gramme.commands import AlterTable, CreateTable, DeleteTable, Totals, Written
+from gramme.commands import AlterTable, CreateTable, DeleteTable, Put, Totals, Written
 from gramme.errors import ResourceNotFound, TableChanged, Throttling, ValidationError
+from gramme.model.table import KeyAttribute, LocalIndex
+from gramme.node.engine.api import Family
 from gramme.node.engine.keyspace import TableRecord
 from gramme.node.server import SLICE_BYTES_PROPOSED, Node, NodeSettings
-from gramme.partitions import Partition
+from gramme.partitions import TOKEN_BYTES, Partition
 from tests.unit.node.fixtures import INDEXED, NOW_MS, GatedEngine, a_delete, a_get, a_put, settle
 
 DELETE = DeleteTable(INDEXED.account, INDEXED.region, INDEXED.name)
+WITH_LOCAL = replace(
+    INDEXED,
+    name="with-local",
+    range=KeyAttribute("sort", "S"),
+    local_indexes=(LocalIndex(0, "local", KeyAttribute("colour", "S"), "KEYS_ONLY"),),
+)
 
 
 class Running:
@@ -219,6 +229,29 @@ async def test_totals_count_what_is_flushed() -> None:
         made.engine.gate.set()
         await writing
         assert await made.node.totals([partition]) == Totals(2, 2 * written.size)
+
+
+async def test_local_indexes_are_counted_over_partitions_and_go_with_their_table() -> None:
+    async with running() as made:
+        await made.node.administer(CreateTable(WITH_LOCAL, 2))
+        record = made.records[-1]
+        for partition in record.partitions:
+            token = partition.start.to_bytes(TOKEN_BYTES)
+            for sort in ("a", "b"):
+                item = {"id": {"S": "p"}, "sort": {"S": sort}, "colour": {"S": "red"}}
+                key = token + b"p\0\0" + sort.encode() + b"\0\0"
+                await made.node.write(partition, Put(key, orjson.dumps(item), 100))
+        row = item_size({"id": {"S": "p"}, "sort": {"S": "a"}, "colour": {"S": "red"}})
+
+        totals = await made.node.totals(record.partitions)
+        assert totals.local == (Totals(4, 4 * row),)
+        assert len(list(made.engine.scan(Family.LSI, b"", b"\xff"))) == 4
+        ids = [record.table.id, *(index.id for index in record.table.all_indexes)]
+        assert len(set(ids)) == len(ids)
+
+        await made.node.administer(replace(DELETE, name=WITH_LOCAL.name))
+
+        assert list(made.engine.scan(Family.LSI, b"", b"\xff")) == []
 
 
 async def test_a_stop_does_not_wait_for_a_table_that_is_doomed() -> None:

@@ -311,7 +311,7 @@ def test_local_index_needs_a_range_key() -> None:
     )
 
 
-def test_local_indexes_are_refused_until_they_are_built() -> None:
+def test_local_index_keeps_the_tables_partition_key() -> None:
     index = an_index(IndexName="lsi", KeySchema=schema("a", "c"))
     body = a_table(
         AttributeDefinitions=definitions("a", "b", "c"),
@@ -319,6 +319,8 @@ def test_local_indexes_are_refused_until_they_are_built() -> None:
         LocalSecondaryIndexes=[index],
     )
 
-    message = Router.start().refusal("CreateTable", body, ValidationError)
+    described = Router.start().ask("CreateTable", body)["TableDescription"]
 
-    assert message == "LocalSecondaryIndexes is not supported yet"
+    (shown,) = described["LocalSecondaryIndexes"]
+    assert shown["KeySchema"] == schema("a", "c")
+    assert "GlobalSecondaryIndexes" not in described
