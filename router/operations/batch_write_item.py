@@ -157,8 +157,16 @@ def _unprocessed(batch: Batch, answers: list[Written | Throttling]) -> Requests:
     if refused:
         for (name, request), answer in zip(batch.sources, answers, strict=True):
             if type(answer) is Throttling:
-                unprocessed.setdefault(name, []).append(request)
+                unprocessed.setdefault(name, []).append(_known(request))
     return unprocessed
+
+
+def _known(request: dict[str, Any]) -> dict[str, Any]:
+    """A request without what DynamoDB ignores: nobody has looked at that."""
+    put = request.get("PutRequest")
+    if put is None:
+        return {"DeleteRequest": {"Key": request["DeleteRequest"]["Key"]}}
+    return {"PutRequest": {"Item": put["Item"]}}
 
 
 def _units(
