@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: serve test setup check format unit faults bench clean
+.PHONY: serve test setup check format unit faults fuzz bench clean
 
 serve: $(VENV)/.runtime
 	$(BIN)/gramme serve --data ./data
@@ -24,6 +24,10 @@ unit: $(VENV)/.development
 
 faults: $(VENV)/.development
 	$(BIN)/python -m tests.faults.campaign $(FAULTS)
+
+# FUZZ="coverage --seconds 60" also installs what guides it.
+fuzz: $(VENV)/.development $(if $(filter coverage,$(FUZZ)),$(VENV)/.fuzz)
+	$(BIN)/python -m tests.fuzz.campaign $(FUZZ)
 
 bench: $(VENV)/.development
 	$(BIN)/python -m bench $(BENCH)
@@ -47,5 +51,9 @@ $(VENV)/.development: $(VENV)/.runtime pyproject.toml
 	$(BIN)/pip install --quiet --group dev
 	@touch $@
 
+$(VENV)/.fuzz: $(VENV)/.development pyproject.toml
+	$(BIN)/pip install --quiet --group fuzz
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .fuzz build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
