@@ -3,15 +3,18 @@
     python -m tests.fuzz.campaign [--requests 100000] [--seed N] [--seconds N] [--partitions 4]
     python -m tests.fuzz.campaign replay FILE
     python -m tests.fuzz.campaign coverage [TARGET ...] [--seconds 60]
+    python -m tests.fuzz.campaign expressions [--examples 20000]
 
 The first sends random requests, round after round, to a server of its own, and judges every answer, what is stored, and
-the server's memory. The second repeats what went wrong. The third lets coverage guide the bytes: see `coverage.py`.
+the server's memory. The second repeats what went wrong. The third lets coverage guide the bytes: see `coverage.py`. The
+last tries random expressions against slow evaluators that share nothing with the compiled ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -23,6 +26,7 @@ import orjson
 from tests.fuzz import coverage
 from tests.fuzz.rounds import Failure, Tally, run_round
 from tests.fuzz.targets import TARGETS
+from tests.support.examples import VARIABLE
 from tests.support.server import ROOT, Server
 
 REQUESTS_PER_ROUND = 500
@@ -34,6 +38,12 @@ CACHE_MB = 64
 WARM_UP_SHARE = 0.2
 GROWTH_MAX_MB = 96
 FAILURES_MAX = 20
+COMMANDS = ("requests", "replay", "coverage", "expressions")
+RANDOM_TESTS = (
+    "tests/unit/gramme/expressions/test_condition_random.py",
+    "tests/unit/gramme/expressions/test_update_random.py",
+    "tests/fuzz/test_key_conditions.py",
+)
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -164,17 +174,30 @@ def run_replay(arguments: argparse.Namespace) -> int:
     return 1
 
 
+def run_expressions(arguments: argparse.Namespace) -> int:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *RANDOM_TESTS]
+    command.append(f"--hypothesis-seed={arguments.seed}")
+    print(f"seed {arguments.seed}, {arguments.examples} examples of each", flush=True)
+    environment = {**os.environ, VARIABLE: str(arguments.examples)}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description="Ask a server all sorts of things.")
-    parser.add_argument("command", nargs="?", choices=("requests", "replay", "coverage"))
+    parser.add_argument("command", nargs="?", choices=COMMANDS)
     parser.add_argument("names", nargs="*", help="the file to replay, or the targets of coverage")
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, help="by time instead; of coverage, per target")
+    parser.add_argument(
+        "--examples", type=int, default=20_000, help="of each random expression test"
+    )
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     arguments = parser.parse_args()
     if arguments.command == "replay":
         return run_replay(arguments)
+    if arguments.command == "expressions":
+        return run_expressions(arguments)
     if arguments.command == "coverage":
         return coverage.run(arguments.names, arguments.seconds, arguments.seed, KEPT)
     return run_requests(arguments)
