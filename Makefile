@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: serve test setup check format unit faults fuzz bench clean
+.PHONY: serve test setup check format unit faults fuzz compatibility bench clean
 
 serve: $(VENV)/.runtime
 	$(BIN)/gramme serve --data ./data
@@ -28,6 +28,11 @@ faults: $(VENV)/.development
 # FUZZ="coverage --seconds 60" also installs what guides it.
 fuzz: $(VENV)/.development $(if $(filter coverage,$(FUZZ)),$(VENV)/.fuzz)
 	$(BIN)/python -m tests.fuzz.campaign $(FUZZ)
+
+# Writes docs/compatibility.md from what the conformance tests show.
+compatibility: $(VENV)/.development
+	$(BIN)/pytest -q tests/conformance --evidence
+	$(BIN)/python tools/make_compatibility.py
 
 bench: $(VENV)/.development
 	$(BIN)/python -m bench $(BENCH)
