@@ -6,7 +6,7 @@ WORKERS ?= 2
 # Clients that the tests drive and that cannot share the development environment: see docs/decisions/0002.
 CLIENTS := $(VENV)/clients/aws-cli/.installed $(VENV)/clients/aioboto3/.installed $(VENV)/clients/javascript/.installed
 
-.PHONY: serve test setup check format unit faults bench clean
+.PHONY: serve test setup check format unit faults fuzz compatibility bench clean
 
 serve: $(VENV)/.runtime
 	$(BIN)/gramme serve --data ./data
@@ -26,6 +26,15 @@ unit: $(VENV)/.development $(CLIENTS)
 
 faults: $(VENV)/.development
 	$(BIN)/python -m tests.faults.campaign $(FAULTS)
+
+# FUZZ="coverage --seconds 60" also installs what guides it.
+fuzz: $(VENV)/.development $(if $(filter coverage,$(FUZZ)),$(VENV)/.fuzz)
+	$(BIN)/python -m tests.fuzz.campaign $(FUZZ)
+
+# Writes docs/compatibility.md from what the conformance tests show.
+compatibility: $(VENV)/.development
+	$(BIN)/pytest -q tests/conformance --evidence
+	$(BIN)/python tools/make_compatibility.py
 
 bench: $(VENV)/.development
 	$(BIN)/python -m bench $(BENCH)
@@ -62,5 +71,9 @@ $(VENV)/clients/%/.installed: $(VENV)/.python pyproject.toml
 	$(BIN)/pip --python $(@D)/bin/python install --quiet --group $*
 	@touch $@
 
+$(VENV)/.fuzz: $(VENV)/.development pyproject.toml
+	$(BIN)/pip install --quiet --group fuzz
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .fuzz build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

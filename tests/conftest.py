@@ -11,3 +11,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="URL",
         help="run the conformance tests against this server instead of starting one",
     )
+    parser.addoption(
+        "--evidence",
+        action="store_true",
+        help="write down what the conformance tests show, for docs/compatibility.md; not with -n",
+    )

@@ -93,13 +93,11 @@ class BadIndexKey(ValidationError):
 
 def _check_indexes(indexes: Iterable[Index | LocalIndex], item: Item) -> None:
     for index in indexes:
-        if isinstance(index, LocalIndex):
-            hashes, ranges = (), (index.range,)
-        else:
-            hashes, ranges = index.hash, index.range
+        # The hash key of a local index is the table's own.
+        hashes = index.hash if isinstance(index, Index) else ()
         for attribute in hashes:
             _check_index_key(index.name, attribute, item.get(attribute.name), HASH_SIZE_MAX)
-        for attribute in ranges:
+        for attribute in index.keys[len(hashes) :]:
             _check_index_key(index.name, attribute, item.get(attribute.name), RANGE_SIZE_MAX)
 
 

@@ -26,6 +26,7 @@ from gramme.router.operations.keys import locate
 from gramme.router.operations.legacy.attributes_to_get import attributes_to_get
 from gramme.router.operations.tables import find_table
 from gramme.router.validation.interpreter import validate
+from gramme.router.validation.measured import members_of
 
 KEYS_MAX: Final = 100
 ITEMS_SIZE_MAX: Final = 16 << 20
@@ -35,6 +36,7 @@ ANSWER_BYTES_MAX: Final = 32 << 20
 SLICE_READS: Final = 16
 SLICE_BYTES: Final = 128 << 10
 
+_MEMBERS: Final = tuple(members_of("KeysAndAttributes"))
 _TOO_MANY = "Too many items requested for the BatchGetItem call"
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
@@ -91,9 +93,9 @@ async def batch_get_item(context: Context, caller: Caller, body: dict[str, Any])
         if not unprocessed:
             unread = await _read(context, of_table, reading, founds)
             if unread:
-                unprocessed[name] = of_table.request | {"Keys": unread}
+                unprocessed[name] = _known(of_table.request) | {"Keys": unread}
         else:
-            unprocessed[name] = of_table.request
+            unprocessed[name] = _known(of_table.request)
         if used:
             parts.append(b",")
         _add_response(parts, name, founds)
@@ -104,6 +106,13 @@ async def batch_get_item(context: Context, caller: Caller, body: dict[str, Any])
         parts += (b",", consumed_by_tables(body, used))
     parts.append(b"}")
     return b"".join(parts)
+
+
+def _known(request: dict[str, Any]) -> dict[str, Any]:
+    """A table's part of the request without what DynamoDB ignores: nobody has looked at that."""
+    return {
+        name: request[name] for name in _MEMBERS if name in request and request[name] is not None
+    }
 
 
 def _add_response(parts: list[bytes], name: str, founds: list[Found]) -> None:
@@ -146,7 +155,11 @@ def _check(requests: dict[str, dict[str, Any]]) -> list[Projection | None]:
         projections.append(projection)
         keys = request["Keys"]
         # A key given twice is refused only if it is spelled the same: that can be seen without the table.
-        spelled = {orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in keys}
+        try:
+            spelled = {orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in keys}
+        except orjson.JSONEncodeError:
+            # Deeper than orjson writes is deeper than a value may be, and `normalise_item` has the words for it.
+            spelled = set()
         for key in keys:
             normalise_item(key)
         if len(spelled) != len(keys):

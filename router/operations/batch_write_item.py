@@ -161,8 +161,16 @@ def _unprocessed(batch: Batch, answers: list[Written | Throttling]) -> Requests:
     if refused:
         for source, answer in zip(batch.sources, answers, strict=True):
             if type(answer) is Throttling:
-                unprocessed.setdefault(source.name, []).append(source.request)
+                unprocessed.setdefault(source.name, []).append(_known(source.request))
     return unprocessed
+
+
+def _known(request: dict[str, Any]) -> dict[str, Any]:
+    """A request without what DynamoDB ignores: nobody has looked at that."""
+    put = request.get("PutRequest")
+    if put is None:
+        return {"DeleteRequest": {"Key": request["DeleteRequest"]["Key"]}}
+    return {"PutRequest": {"Item": put["Item"]}}
 
 
 def _used(batch: Batch, answers: list[Written | Throttling]) -> dict[str, Used]:

@@ -7,7 +7,7 @@ partition per table and once with four, because no client may notice the differe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from tests.conformance import evidence
+from tests.conformance.evidence import Recorder
 from tests.conformance.raw import Answer, Ask, Signer, Wire
 from tests.conformance.tables import TableFactory, unique_name
 from tests.support.server import Server
@@ -26,6 +28,9 @@ PARTITIONS = (1, 4)
 START_TIMEOUT_S = 10.0
 CALL_TIMEOUT_S = 10
 
+RECORDER = Recorder()
+PROMISED = evidence.promised()
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "partitions" in metafunc.fixturenames:
@@ -33,6 +38,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         counts = (0,) if given else PARTITIONS
         names = ["given endpoint"] if given else [f"{count} partitions" for count in counts]
         metafunc.parametrize("partitions", counts, ids=names, scope="session")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Hold each test to what the page on compatibility says it shows."""
+    RECORDER.begin()
+    yield
+    test = evidence.name_of(item.nodeid)
+    met = RECORDER.end(test)
+    if item.config.getoption("--endpoint") is None and not item.config.getoption("--evidence"):
+        missing = PROMISED.get(test, set()) - met
+        assert not missing, (
+            f"docs/compatibility.json is out of date: run make compatibility {missing}"
+        )
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    witnesses = RECORDER.witnesses
+    if witnesses and session.config.getoption("--evidence") and not exitstatus:
+        evidence.write(witnesses)
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +82,7 @@ def endpoint(
 def dynamodb(endpoint: str) -> DynamoDBClient:
     # DynamoDB itself wants credentials that are somebody's, and the region in its address.
     theirs = "amazonaws.com" in endpoint
-    return boto3.client(
+    client = boto3.client(
         "dynamodb",
         endpoint_url=endpoint,
         region_name=None if theirs else "us-east-1",
@@ -71,6 +96,8 @@ def dynamodb(endpoint: str) -> DynamoDBClient:
             parameter_validation=False,
         ),
     )
+    RECORDER.listen_to(client)
+    return client
 
 
 @pytest.fixture(scope="session")

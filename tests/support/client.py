@@ -8,16 +8,13 @@ outcome of its request unknown.
 from __future__ import annotations
 
 import socket
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import orjson
 
 Json = dict[str, Any]
 
-AUTHORIZATION = (
-    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, "
-    "SignedHeaders=host, Signature=00"
-)
+REGION = "us-east-1"
 CHUNK_BYTES = 256 * 1024
 
 
@@ -35,8 +32,18 @@ class Lost(Exception):
     """The connection ended before an answer came: nobody knows what became of the request."""
 
 
+class Answer(NamedTuple):
+    """An answer as it came; the names of headers are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
 class Client:
-    def __init__(self, port: int, timeout_s: float = 30.0) -> None:
+    """A region is a namespace: tables of other regions are not seen."""
+
+    def __init__(self, port: int, timeout_s: float = 30.0, region: str = REGION) -> None:
         try:
             self._socket = socket.create_connection(("127.0.0.1", port), timeout_s)
         except OSError as error:
@@ -44,7 +51,7 @@ class Client:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._head = (
             f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-            f"Authorization: {AUTHORIZATION}\r\nX-Amz-Date: 20260101T000000Z\r\n"
+            f"Authorization: {authorization(region)}\r\nX-Amz-Date: 20260101T000000Z\r\n"
             "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810."
         )
 
@@ -52,8 +59,15 @@ class Client:
         self.send(operation, body)
         return self.receive()
 
+    def ask(self, operation: str, payload: bytes) -> Answer:
+        """Send any bytes as the body of a request, and hand out the answer whatever it is."""
+        self._send(operation, payload)
+        return self._read()
+
     def send(self, operation: str, body: Json) -> None:
-        payload = orjson.dumps(body)
+        self._send(operation, orjson.dumps(body))
+
+    def _send(self, operation: str, payload: bytes) -> None:
         head = f"{self._head}{operation}\r\nContent-Length: {len(payload)}\r\n\r\n"
         try:
             self._socket.sendall(head.encode() + payload)
@@ -61,28 +75,25 @@ class Client:
             raise Lost(str(error)) from error
 
     def receive(self) -> Json:
-        status, payload = self._read()
+        status, _, payload = self._read()
         body: Json = orjson.loads(payload) if payload else {}
         if status != 200:
             raise Refused(status, body)
         return body
 
-    def _read(self) -> tuple[int, bytes]:
+    def _read(self) -> Answer:
         received = b""
         while (end := received.find(b"\r\n\r\n")) < 0:
             received += self._more()
-        head = received[:end].decode("latin-1").split("\r\n")
-        length = next(
-            int(line.partition(":")[2])
-            for line in head
-            if line.lower().startswith("content-length")
-        )
+        first, *lines = received[:end].decode("latin-1").split("\r\n")
+        pairs = [line.partition(":") for line in lines]
+        headers = {name.lower(): value.strip() for name, _, value in pairs}
         parts = [received[end + 4 :]]
-        missing = length - len(parts[0])
+        missing = int(headers["content-length"]) - len(parts[0])
         while missing > 0:
             parts.append(self._more())
             missing -= len(parts[-1])
-        return int(head[0].split()[1]), b"".join(parts)
+        return Answer(int(first.split()[1]), headers, b"".join(parts))
 
     def _more(self) -> bytes:
         try:
@@ -105,3 +116,10 @@ class Client:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def authorization(region: str) -> str:
+    return (
+        f"AWS4-HMAC-SHA256 Credential=test/20260101/{region}/dynamodb/aws4_request, "
+        "SignedHeaders=host, Signature=00"
+    )

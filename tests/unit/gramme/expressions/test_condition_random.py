@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from gramme.expressions.placeholders import Placeholders
 from gramme.model.item import AttributeValue, Values
+from tests.support.examples import examples
 
 # A value as Python sees it: a type's name and content that compares as DynamoDB's does.
 Plain = tuple[str, Any]
@@ -170,7 +171,7 @@ def written(condition: Any, values: Values) -> str:
 
 
 @given(CONDITIONS, ITEMS)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_compiled_conditions_mean_what_they_say(condition: Any, item: dict[str, Plain]) -> None:
     values: Values = {}
     text = written(condition, values)

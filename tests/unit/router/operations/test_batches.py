@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
+import orjson
 import pytest
 
 from gramme.commands import Delete, Found, Get, Put
-from gramme.errors import Throttling
+from gramme.errors import Throttling, ValidationError
 from gramme.partitions import Partition
 from gramme.router.operations import batch_get_item, batch_write_item
-from tests.unit.router.operations.router import Body, Router
+from gramme.router.operations.all import OPERATIONS
+from tests.unit.router.operations.router import CALLER, Body, Router
+
+# A body may nest 1024 levels, which is more than orjson writes.
+DEEP = orjson.loads(b'{"M":{"a":' * 300 + b'{"S":"x"}' + b"}}" * 300)
 
 
 def puts(*ids: str, **attributes: Body) -> list[Body]:
@@ -19,6 +24,16 @@ def puts(*ids: str, **attributes: Body) -> list[Body]:
 
 def keys(*ids: str) -> list[Body]:
     return [{"id": {"S": id}} for id in ids]
+
+
+def ask_as_is(router: Router, operation: str, body: Body) -> Body:
+    """Send what is too deep for `Router.ask` to copy."""
+
+    async def run() -> bytes:
+        return await OPERATIONS[operation](router.context, CALLER, body)
+
+    answer: Body = orjson.loads(asyncio.run(run()))
+    return answer
 
 
 def count_turns(monkeypatch: pytest.MonkeyPatch) -> list[float]:
@@ -165,3 +180,42 @@ def test_large_reads_let_others_run(router: Router, monkeypatch: pytest.MonkeyPa
     router.ask("BatchGetItem", {"RequestItems": {"simple": {"Keys": keys("a", "b", "c")}}})
 
     assert len(turns) == 2
+
+
+def test_key_nested_too_deep_to_be_written_is_refused(router: Router) -> None:
+    body: Body = {"RequestItems": {"simple": {"Keys": [{"id": DEEP}]}}}
+
+    with pytest.raises(ValidationError, match="Nesting Levels have exceeded supported limits"):
+        ask_as_is(router, "BatchGetItem", body)
+
+
+def test_undone_writes_come_back_without_what_nobody_knows(router: Router) -> None:
+    router.nodes.room = 1
+    unknown = [
+        {"Extra": DEEP, "PutRequest": {"Extra": DEEP, **put["PutRequest"]}}
+        for put in puts("a", "b")
+    ]
+
+    answer = ask_as_is(router, "BatchWriteItem", {"RequestItems": {"simple": unknown}})
+
+    assert answer["UnprocessedItems"] == {"simple": puts("b")}
+
+
+def test_unread_keys_come_back_without_what_nobody_knows(
+    router: Router, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_get_item, "ITEMS_SIZE_MAX", 1)
+    router.ask("BatchWriteItem", {"RequestItems": {"simple": puts("a", "b")}})
+    wanted: Body = {"Keys": keys("a", "b"), "ConsistentRead": True, "Extra": DEEP}
+    song: Body = {"Keys": [{"artist": {"S": "a"}, "year": {"N": "1"}}]}
+
+    answer = ask_as_is(
+        router,
+        "BatchGetItem",
+        {"RequestItems": {"simple": wanted, "music": song | {"Extra": DEEP}}},
+    )
+
+    assert answer["UnprocessedKeys"] == {
+        "simple": {"Keys": keys("b"), "ConsistentRead": True},
+        "music": song,
+    }
