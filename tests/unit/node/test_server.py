@@ -3,51 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
 
-from gramme.clock import VirtualClock
 from gramme.commands import AlterTable, CreateTable, DeleteTable, Totals, Written
 from gramme.errors import ResourceNotFound, TableChanged, Throttling, ValidationError
-from gramme.node.engine.keyspace import TableRecord
-from gramme.node.server import SLICE_BYTES_PROPOSED, Node, NodeSettings
-from gramme.partitions import Partition
-from tests.unit.node.fixtures import INDEXED, NOW_MS, GatedEngine, a_delete, a_get, a_put, settle
+from gramme.node.server import SLICE_BYTES_PROPOSED
+from tests.unit.node.fixtures import INDEXED, NOW_MS, a_delete, a_get, a_put, settle
+from tests.unit.node.running import running
 
 DELETE = DeleteTable(INDEXED.account, INDEXED.region, INDEXED.name)
-
-
-class Running:
-    def __init__(self, node: Node, engine: GatedEngine, task: asyncio.Task[None]) -> None:
-        self.node = node
-        self.engine = engine
-        self.task = task
-        self.records: list[TableRecord] = []
-        self.dropped: list[str] = []
-        node.on_table = self.records.append
-        node.on_drop = lambda table: self.dropped.append(table.name)
-
-    async def create(self, partitions: int = 1) -> Partition:
-        await self.node.administer(CreateTable(INDEXED, partitions))
-        return self.records[-1].partitions[0]
-
-
-@asynccontextmanager
-async def running() -> AsyncIterator[Running]:
-    engine = GatedEngine()
-    failures: list[str] = []
-    node = Node(engine, VirtualClock(NOW_MS), NodeSettings(b"s" * 16), failures.append)
-    ready = asyncio.Event()
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(node.run(ready))
-        await ready.wait()
-        yield Running(node, engine, task)
-        engine.gate.set()
-        node.stop()
-    assert failures == []
 
 
 async def test_a_table_deleted_while_its_index_is_fed_harms_nothing() -> None:
