@@ -37,7 +37,7 @@ def _read_index(request: dict[str, Any], definitions: Definitions, is_provisione
     name = request["IndexName"]
     key = read_index_key(request["KeySchema"], definitions)
     projection = request["Projection"]
-    _check_projection(projection)
+    check_projection(projection)
     throughput = request.get("ProvisionedThroughput")
     if throughput is not None and not is_provisioned:
         raise ValidationError(
@@ -59,7 +59,7 @@ def _read_index(request: dict[str, Any], definitions: Definitions, is_provisione
     )
 
 
-def _check_projection(projection: dict[str, Any]) -> None:
+def check_projection(projection: dict[str, Any]) -> None:
     type = projection.get("ProjectionType")
     if type is None:
         raise ValidationError(f"{INVALID}Unknown ProjectionType: null")
