@@ -130,14 +130,15 @@ class Groups:
 
     def start_feeds(self, record: TableRecord) -> None:
         """Let every group of a table feed the indexes that its settings name."""
+        maps = {name: PartitionMap(placed) for name, placed in record.index_partitions.items()}
         for partition in record.partitions:
             group = self._groups[partition.group]
             for index in group.replica.settings.table.indexes:
                 progress = load_progress(self._engine, partition.group, index.id)
-                partitions = record.index_partitions[index.name]
-                self._start(group, index, partitions, filling=progress is not None)
+                filling = progress is not None
+                self._start(group, index, maps[index.name], filling=filling, has_sent=True)
 
-    def add_feed(self, id: int, index: Index, partitions: tuple[Partition, ...]) -> Round | None:
+    def add_feed(self, id: int, index: Index, where: PartitionMap) -> Round | None:
         """Let a group feed another index, from its next entry on. None if it does so already."""
         group = self._groups[id]
         replica, table = group.replica, group.replica.settings.table
@@ -148,7 +149,7 @@ class Groups:
         nothing_sent = progress_row(id, index.id, NOTHING)
         settings = replace(replica.settings, table=table)
         round = replica.change_settings(settings, [cursor, nothing_sent])
-        self._start(group, index, partitions, filling=True)
+        self._start(group, index, where, filling=True, has_sent=False)
         return round
 
     def drop_feed(self, id: int, index: Index) -> Round | None:
@@ -167,11 +168,13 @@ class Groups:
         return replica.change_settings(settings, rows)
 
     def _start(
-        self, group: Group, index: Index, partitions: tuple[Partition, ...], *, filling: bool
+        self, group: Group, index: Index, where: PartitionMap, *, filling: bool, has_sent: bool
     ) -> None:
         assert self.tasks is not None
-        replica, where = group.replica, PartitionMap(partitions)
-        reader = IndexReader(replica, index, where, self._seed, self._send, filling=filling)
+        replica = group.replica
+        reader = IndexReader(
+            replica, index, where, self._seed, self._send, filling=filling, has_sent=has_sent
+        )
         tailer = Tailer(
             self._engine, replica, group.cursors, reader, self._clock, self._index_delay_ms
         )

@@ -15,8 +15,8 @@ record, the entries by the settings of each group, the backfill by its progress.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -28,9 +28,14 @@ from gramme.node.groups import Groups
 from gramme.node.meta import Meta, settings_for
 from gramme.node.replica import Commits, Round
 from gramme.node.tail.backfill import Backfill
+from gramme.partitions import PartitionMap
+
+T = TypeVar("T")
 
 # The clock may be a virtual one, which nobody can sleep by.
 SETTLE_POLL_S = 0.01
+# About a millisecond of opening groups, or of proposing to them.
+GROUPS_PER_TURN = 8
 
 
 class IndexChanges:
@@ -69,31 +74,31 @@ class IndexChanges:
         if index is None:
             return
         if index.phase == "ALLOCATING" and index.id not in self._building:
-            for settings in settings_for(record, index.name):
+            async for settings in _in_turns(settings_for(record, index.name)):
                 self._groups.open(settings)
-        for round in self.take_up(record):
-            await round.flushed
+            where = PartitionMap(record.index_partitions[index.name])
+            rounds = []
+            async for partition in _in_turns(record.partitions):
+                rounds.append(self._groups.add_feed(partition.group, index, where))
+            await _all_flushed(rounds)
+        self.take_up(record)
 
-    def take_up(self, record: TableRecord) -> list[Round]:
+    def take_up(self, record: TableRecord) -> None:
         """Go on with the index that is being added or removed, if there is one, from whatever step it is at."""
         index = record.table.unsettled_index
         if index is None or index.id in self._removing:
-            return []
+            return
         if index.phase == "DELETING":
             if index.id in self._building:
                 self._building[index.id].cancel()
             self._work(self._removing, index, self._remove(record, index))
-            return []
-        if index.id in self._building:
-            return []
-        partitions = record.index_partitions[index.name]
-        begun = [
-            self._groups.add_feed(partition.group, index, partitions)
-            for partition in record.partitions
-        ]
-        rounds = [round for round in begun if round is not None]
-        self._work(self._building, index, self._build(record, index, rounds))
-        return rounds
+        elif index.id not in self._building:
+            where, add_feed = (
+                PartitionMap(record.index_partitions[index.name]),
+                self._groups.add_feed,
+            )
+            begun = [add_feed(partition.group, index, where) for partition in record.partitions]
+            self._work(self._building, index, self._build(record, index, begun))
 
     def _work(
         self,
@@ -105,9 +110,9 @@ class IndexChanges:
         task = working[index.id] = self.tasks.create_task(work)
         task.add_done_callback(lambda _: working.pop(index.id))
 
-    async def _build(self, record: TableRecord, index: Index, begun: list[Round]) -> None:
-        for round in begun:
-            await round.flushed
+    async def _build(self, record: TableRecord, index: Index, begun: list[Round | None]) -> None:
+        # Only then does the engine show all items that no change was left of.
+        await _all_flushed(begun)
         if index.phase == "ALLOCATING":
             await self._settled(index)
             index = await self._enter(record.table, index, "BACKFILLING")
@@ -126,10 +131,10 @@ class IndexChanges:
         await feed.tailer.reached(began_at)
 
     async def _remove(self, record: TableRecord, index: Index) -> None:
-        for partition in record.partitions:
-            round = self._groups.drop_feed(partition.group, index)
-            if round is not None:
-                await round.flushed
+        rounds = []
+        async for partition in _in_turns(record.partitions):
+            rounds.append(self._groups.drop_feed(partition.group, index))
+        await _all_flushed(rounds)
         await self._settled(index)
         async with self._meta.lock:
             groups = [settings.group for settings in settings_for(record, index.name)]
@@ -161,3 +166,17 @@ class IndexChanges:
     async def _settled(self, index: Index) -> None:
         while self._clock.now_ms() < index.settles_at_ms:
             await asyncio.sleep(SETTLE_POLL_S)
+
+
+async def _in_turns(them: Iterable[T]) -> AsyncIterator[T]:
+    """Each of them, with others let run in between: there may be hundreds."""
+    for number, one in enumerate(them, start=1):
+        yield one
+        if not number % GROUPS_PER_TURN:
+            await asyncio.sleep(0)
+
+
+async def _all_flushed(rounds: Iterable[Round | None]) -> None:
+    for round in rounds:
+        if round is not None:
+            await round.flushed

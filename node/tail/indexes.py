@@ -68,7 +68,9 @@ class IndexReader:
         send: Send,
         *,
         filling: bool = False,
+        has_sent: bool = True,
     ) -> None:
+        """`has_sent` tells that this group may have fed the index before, and so have left tombstones there."""
         self.id = index.id
         self._replica = replica
         self._index = index
@@ -78,7 +80,9 @@ class IndexReader:
         self._filling = filling
         self._passed = self._watermark = Version(0, 0)
         # Targets that may have been sent deletes since they last heard how far we have come.
-        self._keeping_tombstones: set[int] = {part.group for part in partitions.partitions}
+        self._keeping_tombstones: set[int] = set()
+        if has_sent:
+            self._keeping_tombstones.update(part.group for part in partitions.partitions)
 
     async def deliver(self, changes: list[Change]) -> None:
         table = self._replica.settings.table
