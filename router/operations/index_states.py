@@ -11,7 +11,7 @@ from typing import Any
 
 from gramme.errors import STILL_IN_USE, LimitExceeded, ResourceInUse
 from gramme.model.table import Index, Table
-from gramme.router.operations.index_updates import IndexUpdate
+from gramme.router.operations.index_updates import IndexUpdate, one_at_a_time
 from gramme.router.operations.table_indexes import INDEXES_MAX
 
 
@@ -26,13 +26,8 @@ def check_index_states(table: Table, body: dict[str, Any], updates: Sequence[Ind
             f"{STILL_IN_USE}Can't create or delete indexes while table IOPS are being updated. "
             f"Table: {table.name}"
         )
-    if len(online) > 1 or (
-        unsettled is not None and any(update.name != unsettled.name for update in online)
-    ):
-        raise LimitExceeded(
-            "Subscriber limit exceeded: Only 1 online index can be created or deleted "
-            "simultaneously per table"
-        )
+    if unsettled is not None and any(update.name != unsettled.name for update in online):
+        raise one_at_a_time()
     if any(update.action == "Create" for update in online) and len(table.indexes) >= INDEXES_MAX:
         raise LimitExceeded(
             "Subscriber limit exceeded: Number of global secondary indexes "

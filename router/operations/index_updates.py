@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from gramme.errors import ResourceNotFound, ValidationError
+from gramme.errors import LimitExceeded, ResourceNotFound, ValidationError
 from gramme.model.table import Index, IndexPhase, Table
 from gramme.router.operations.elastic_throughput import (
     change_limits,
@@ -64,6 +64,8 @@ def _check_once_each(updates: Sequence[IndexUpdate]) -> None:
 
 def check_index_updates(table: Table, updates: Sequence[IndexUpdate]) -> None:
     """Refuse what cannot be done to the indexes that this table has."""
+    if sum(update.action != "Update" for update in updates) > 1:
+        raise one_at_a_time()
     for update in updates:
         index = table.index(update.name)
         if update.action == "Create":
@@ -74,6 +76,13 @@ def check_index_updates(table: Table, updates: Sequence[IndexUpdate]) -> None:
             raise ResourceNotFound(
                 f"Requested resource not found: Index {update.name} for table {table.name}"
             )
+
+
+def one_at_a_time() -> LimitExceeded:
+    return LimitExceeded(
+        "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+        "simultaneously per table"
+    )
 
 
 def read_creations(

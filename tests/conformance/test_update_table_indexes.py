@@ -426,8 +426,9 @@ def test_missing_index_is_not_removed(dynamodb: DynamoDBClient, tables: TableFac
     [
         [{"Create": BY_GROUP.definition()}, {"Create": Gsi("second", "group:S").definition()}],
         [{"Create": BY_GROUP.definition()}, {"Delete": {"IndexName": "existing"}}],
+        [{"Delete": {"IndexName": "none"}}, {"Delete": {"IndexName": "neither"}}],
     ],
-    ids=["two creates", "create and delete"],
+    ids=["two creates", "create and delete", "two that are not there"],
 )
 def test_indexes_change_one_at_a_time(
     dynamodb: DynamoDBClient, tables: TableFactory, actions: list[Any]
@@ -445,6 +446,19 @@ def test_indexes_change_one_at_a_time(
     assert message == (
         "Subscriber limit exceeded: Only 1 online index can be created or deleted "
         "simultaneously per table"
+    )
+
+
+def test_indexes_project_no_more_than_a_hundred_attributes(
+    dynamodb: DynamoDBClient, tables: TableFactory
+) -> None:
+    attributes = tuple(f"a{number}" for number in range(20))
+    indexes = [Gsi(f"index{number}", "group:S", "INCLUDE", attributes) for number in range(5)]
+    name = tables.create("pk:S", *indexes)
+    one_more = Gsi("by-group", "group:S", "INCLUDE", ("a0",))
+
+    assert invalid(dynamodb.update_table, TableName=name, **creation(one_more)) == (
+        f"{INVALID}Number of NonKeyAttributes across all indexes exceeds the per-table limit of 100"
     )
 
 
