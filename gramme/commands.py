@@ -163,10 +163,14 @@ class CreateTable(msgspec.Struct, frozen=True):
 
 
 class AlterTable(msgspec.Struct, frozen=True):
-    """Put `table` in the place of `expected`. Only what no item depends on may differ: see `Table`."""
+    """Put `table` in the place of `expected`. What items depend on may differ in one index at most.
+
+    An index without an id is new: meta gives it one, and `partitions` partitions. An index that is DELETING will go.
+    """
 
     expected: Table
     table: Table
+    partitions: int = 1
 
 
 class DeleteTable(msgspec.Struct, frozen=True):

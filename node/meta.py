@@ -1,8 +1,9 @@
 """Group 0: which tables there are, and which partitions keep them.
 
 Meta's rows are in the `sys` family and change through the same commit loop as everything else. Changes are made one at a
-time, by whoever holds the lock. The first rows of a new group are in the same batch as the table that names it, so a crash leaves both or neither;
-ids are given out once and never again.
+time, by whoever holds the lock. The first rows of a new group are in the same batch as the table or the index that names
+it, and its last ones go in one batch with the name, so a crash leaves both or neither; ids are given out once and never
+again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gramme.errors import (
     TableChanged,
     ValidationError,
 )
-from gramme.model.table import Table, TableStatus
+from gramme.model.table import Index, Table, TableStatus
 from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
     SYS_NEXT_ID,
@@ -82,13 +83,9 @@ class Meta:
                 raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {command.table.name}")
             raise ResourceInUse(f"Table already exists: {command.table.name}")
         record = self._place(command)
-        operations: list[Operation] = [
-            _record_row(record),
-            Row(Family.SYS, SYS_NEXT_ID, self._next_id.to_bytes(8)),
-        ]
-        for settings in settings_of(record):
-            operations.append(_row(settings_key(settings.group), encode_settings(settings)))
-            operations.append(_row(state_key(settings.group), encode_state(EMPTY_STATE)))
+        operations: list[Operation] = [_record_row(record), self._next_id_row()]
+        for index in (None, *record.index_partitions):
+            operations.extend(_first_rows(record, index))
         await self._propose(operations).flushed
         self._records[name] = record
         return record
@@ -96,17 +93,42 @@ class Meta:
     async def alter(self, command: AlterTable) -> TableRecord:
         """Raises TableChanged if the table is not the expected one.
 
-        A group has its own copy of the table, from which it works. That copy does not change here, so nothing that
-        the group works by may: keys and indexes change through the logs of the groups.
+        A group has its own copy of the table, from which it works. That copy does not change here. Of what the group
+        works by only the indexes may, by one, and whoever asks sees to it that the groups follow.
         """
         record = self._records.get(_name(command.expected))
         if record is None or record.table != command.expected:
             raise TableChanged(f"{STILL_IN_USE}Table is being updated: {command.expected.name}")
-        assert _shape(command.table) == _shape(record.table), "the shape of a table was altered"
         altered = msgspec.structs.replace(record, table=command.table)
-        await self._propose([_record_row(altered)]).flushed
+        added = next((index for index in command.table.indexes if not index.id), None)
+        operations: list[Operation] = []
+        if added is not None:
+            altered = self._place_index(record, command, added)
+            operations = [self._next_id_row(), *_first_rows(altered, added.name)]
+        shape = _shape(command.table, added)
+        assert shape == _shape(record.table, None), "the shape of a table was altered"
+        await self._propose([_record_row(altered), *operations]).flushed
         self._records[_name(command.table)] = altered
         return altered
+
+    async def change_phase(self, record: TableRecord, index: Index) -> TableRecord:
+        """Put `index` in the place of what the table's record says of that index."""
+        changed = msgspec.structs.replace(record, table=record.table.with_index(index))
+        await self._propose([_record_row(changed)]).flushed
+        self._records[_name(changed.table)] = changed
+        return changed
+
+    def remove_index(self, record: TableRecord, index: Index) -> tuple[TableRecord, Round]:
+        """Propose to remove an index with all its rows. Its replicas must take no more writes from now on."""
+        kept = tuple(other for other in record.table.indexes if other.id != index.id)
+        partitions = {
+            name: placed for name, placed in record.index_partitions.items() if name != index.name
+        }
+        table = msgspec.structs.replace(record.table, indexes=kept)
+        remaining = msgspec.structs.replace(record, table=table, index_partitions=partitions)
+        operations = [_record_row(remaining), *_last_rows(record, index.id, index.name)]
+        self._records[_name(table)] = remaining
+        return remaining, self._propose(operations)
 
     def find(self, command: DeleteTable) -> TableRecord:
         """The table to be deleted. Raises ResourceNotFound, ResourceInUse, and ValidationError if it is protected."""
@@ -116,6 +138,11 @@ class Meta:
         table = record.table
         if table.status == "CREATING":
             raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {table.name}")
+        if table.unsettled_index is not None:
+            raise ResourceInUse(
+                f"{STILL_IN_USE}Cannot delete table while indexes are being created, updated, "
+                "or deleted."
+            )
         if table.status == "UPDATING":
             raise ResourceInUse(f"{STILL_IN_USE}Table is being updated: {table.name}")
         if table.deletion_protection and table.status != "DELETING":
@@ -147,13 +174,9 @@ class Meta:
         operations: list[Operation] = [Row(Family.SYS, table_key(*_name(record.table)), None)]
         for local in record.table.local_indexes:
             operations.append(RangeDelete(Family.LSI, *_all_rows(local.id)))
-        for table_id in (record.table.id, *(index.id for index in record.table.indexes)):
-            lower, upper = _all_rows(table_id)
-            operations.append(RangeDelete(Family.ITEM, lower, upper))
-            operations.append(RangeDelete(Family.DEDUPE, lower, upper))
-        for settings in settings_of(record):
-            operations.append(RangeDelete(Family.CHANGE, *log_range(settings.log_id)))
-            operations.append(RangeDelete(Family.RAFT, *group_range(settings.group)))
+        operations.extend(_last_rows(record, record.table.id, None))
+        for index in record.table.indexes:
+            operations.extend(_last_rows(record, index.id, index.name))
         del self._records[_name(record.table)]
         return self._propose(operations)
 
@@ -175,6 +198,16 @@ class Meta:
             {index.name: self._partitions(index.id, command.partitions) for index in indexes},
         )
 
+    def _place_index(self, record: TableRecord, command: AlterTable, added: Index) -> TableRecord:
+        placed = msgspec.structs.replace(added, id=self._take_id())
+        indexes = (*(index for index in command.table.indexes if index.id), placed)
+        partitions = self._partitions(placed.id, command.partitions)
+        return msgspec.structs.replace(
+            record,
+            table=msgspec.structs.replace(command.table, indexes=indexes),
+            index_partitions=record.index_partitions | {placed.name: partitions},
+        )
+
     def _partitions(self, table_id: int, count: int) -> tuple[Partition, ...]:
         return tuple(
             Partition(GroupId(self._take_id()), TableId(table_id), start, last, FIRST_EPOCH)
@@ -184,6 +217,9 @@ class Meta:
     def _take_id(self) -> int:
         self._next_id += 1
         return self._next_id - 1
+
+    def _next_id_row(self) -> Row:
+        return Row(Family.SYS, SYS_NEXT_ID, self._next_id.to_bytes(8))
 
     def _propose(self, operations: list[Operation]) -> Round:
         self._state = msgspec.structs.replace(self._state, index=self._state.index + 1)
@@ -197,15 +233,31 @@ class Meta:
 
 
 def settings_of(record: TableRecord) -> list[ReplicaSettings]:
-    """The settings of all groups of a table. A group's first change log has the group's own number."""
-    found = []
-    kept: list[tuple[str | None, tuple[Partition, ...]]] = [(None, record.partitions)]
-    kept.extend(record.index_partitions.items())
-    for index, partitions in kept:
-        for partition in partitions:
-            group, start, last = partition.group, partition.start, partition.last
-            found.append(ReplicaSettings(group, record.table, index, start, last, log_id=group))
-    return found
+    """The settings of all groups of a table and its indexes."""
+    return [
+        settings
+        for index in (None, *record.index_partitions)
+        for settings in settings_for(record, index)
+    ]
+
+
+def settings_for(record: TableRecord, index: str | None) -> list[ReplicaSettings]:
+    """The first settings of the groups of a table, or of one of its indexes.
+
+    A group's first change log has the group's own number.
+    """
+    partitions = record.partitions if index is None else record.index_partitions[index]
+    return [
+        ReplicaSettings(
+            partition.group,
+            record.table,
+            index,
+            partition.start,
+            partition.last,
+            log_id=partition.group,
+        )
+        for partition in partitions
+    ]
 
 
 def with_status(record: TableRecord, status: TableStatus, settles_at_ms: int) -> TableRecord:
@@ -217,17 +269,40 @@ def _name(table: Table) -> _Name:
     return table.account, table.region, table.name
 
 
-def _shape(table: Table) -> tuple[object, ...]:
-    """What the groups of a table work by."""
+def _shape(table: Table, added: Index | None) -> tuple[object, ...]:
+    """What the groups of a table work by, but for an index that is being added."""
     indexes = [
         (index.id, index.name, index.keys, index.projection, index.non_key_attributes)
         for index in table.indexes
+        if index is not added
     ]
     return table.id, _name(table), table.keys, indexes, table.local_indexes
 
 
 def _all_rows(table_id: int) -> tuple[bytes, bytes]:
     return token_bound(table_id, 0), token_bound(table_id, TOKEN_SPACE)
+
+
+def _first_rows(record: TableRecord, index: str | None) -> list[Operation]:
+    """What makes the groups of a table, or of one of its indexes."""
+    rows: list[Operation] = []
+    for settings in settings_for(record, index):
+        rows.append(_row(settings_key(settings.group), encode_settings(settings)))
+        rows.append(_row(state_key(settings.group), encode_state(EMPTY_STATE)))
+    return rows
+
+
+def _last_rows(record: TableRecord, table_id: int, index: str | None) -> list[Operation]:
+    """What removes all rows of a table, or of one of its indexes, and its groups."""
+    lower, upper = _all_rows(table_id)
+    operations: list[Operation] = [
+        RangeDelete(Family.ITEM, lower, upper),
+        RangeDelete(Family.DEDUPE, lower, upper),
+    ]
+    for settings in settings_for(record, index):
+        operations.append(RangeDelete(Family.CHANGE, *log_range(settings.log_id)))
+        operations.append(RangeDelete(Family.RAFT, *group_range(settings.group)))
+    return operations
 
 
 def _record_row(record: TableRecord) -> Row:

@@ -31,6 +31,8 @@ from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     ReplicaState,
+    encode_settings,
+    settings_key,
     state_key,
     table_prefix,
 )
@@ -317,6 +319,24 @@ class Replica:
         for key in keys:
             self._proposed_tokens.add(key[:TOKEN_BYTES])
         return self._commits.propose(self, Entry(operations, state, size, keys))
+
+    def propose_rows(self, operations: list[Operation]) -> Round:
+        """Propose an entry that changes no items."""
+        state = msgspec.structs.replace(self.state, index=self.state.index + 1)
+        return self.propose(operations, state, ())
+
+    def change_settings(self, settings: ReplicaSettings, rows: list[Operation]) -> Round:
+        """Propose other settings, by which this replica works from that entry on, together with `rows`."""
+        self.settings = settings
+        self._table = settings.table
+        self.watched = bool(settings.table.indexes)
+        row = Row(Family.RAFT, settings_key(settings.group), encode_settings(settings))
+        return self.propose_rows([row, *rows])
+
+    async def shown_is_flushed(self) -> None:
+        """Wait until everything is durable that the engine shows of this group now."""
+        if self._written_round is not None:
+            await self._written_round.flushed
 
     def remember(self, key: bytes, pending: Pending) -> None:
         self._overlay[key] = pending

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NoReturn
+from dataclasses import dataclass
 
 from gramme.clock import Clock
 from gramme.commands import (
@@ -27,33 +26,21 @@ from gramme.commands import (
     Write,
     Written,
 )
-from gramme.errors import ResourceNotFound, Throttling
+from gramme.errors import Throttling
 from gramme.model.table import Table
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
-from gramme.node.engine.api import Engine, Family
-from gramme.node.engine.keyspace import (
-    ReplicaSettings,
-    TableRecord,
-    decode_settings,
-    decode_state,
-    settings_key,
-    state_key,
-)
+from gramme.node.engine.api import Engine
+from gramme.node.engine.keyspace import TableRecord
+from gramme.node.groups import Groups
+from gramme.node.index_changes import SETTLE_POLL_S, IndexChanges
 from gramme.node.meta import Meta, settings_of
 from gramme.node.pauses import tidy_in_pauses
-from gramme.node.replica import Replica, Round
-from gramme.node.tail.indexes import IndexReader, IndexWrite
-from gramme.node.tail.tailer import Cursors, Tailer
-from gramme.node.tail.target import IndexTarget
-from gramme.partitions import Partition, PartitionMap
+from gramme.node.replica import Round
+from gramme.partitions import Partition
 
-# Entries an index may be behind its table before the table takes no more writes.
-INDEX_BACKLOG_MAX = 1_000_000
 # About a millisecond of proposing a batch: most of it is copying and summing up the items.
 SLICE_BYTES_PROPOSED = 256 << 10
-# The clock may be a virtual one, which nobody can sleep by.
-SETTLE_POLL_S = 0.01
 
 
 @dataclass(slots=True)
@@ -61,17 +48,6 @@ class NodeSettings:
     seed: bytes
     # Holds changes back from indexes, so that an application can be seen to cope with a stale one.
     index_delay_ms: int = 0
-
-
-@dataclass(slots=True)
-class _Group:
-    replica: Replica
-    target: IndexTarget | None = None
-    tailers: list[asyncio.Task[None]] = field(default_factory=list)
-
-    def stop_tailers(self) -> None:
-        for tailer in self.tailers:
-            tailer.cancel()
 
 
 class Node:
@@ -90,10 +66,16 @@ class Node:
         self._on_failure = on_failure
         self._commits = CommitLoop(engine, on_failure)
         self._meta = Meta(engine, self._commits)
-        self._groups: dict[int, _Group] = {}
-        self._replicas: dict[int, Replica] = {}
-        # Groups of tables being deleted, and the round after which they are gone.
-        self._leaving: dict[int, Round] = {}
+        self._groups = Groups(engine, self._commits, clock, settings.seed, settings.index_delay_ms)
+        self._replicas = self._groups.replicas
+        self._indexes = IndexChanges(
+            engine,
+            self._commits,
+            self._meta,
+            self._groups,
+            clock,
+            lambda record: self.on_table(record),
+        )
         # Those who wait to make tables ACTIVE, or to delete them.
         self._settling: set[asyncio.Task[None]] = set()
         self._tasks: asyncio.TaskGroup | None = None
@@ -106,7 +88,7 @@ class Node:
     async def run(self, ready: asyncio.Event) -> None:
         """Serve until stopped. Sets `ready` once every table is open."""
         async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
+            self._tasks = self._groups.tasks = self._indexes.tasks = tasks
             tasks.create_task(self._commits.run())
             pauses = tidy_in_pauses(self._engine, self._commits, self._on_failure)
             self._tidying = tasks.create_task(pauses)
@@ -116,6 +98,7 @@ class Node:
                     self._settle_later(record.table)
                 else:
                     self._open(self._meta.settle(record))
+                    self._indexes.take_up(record)
             ready.set()
 
     def stop(self) -> None:
@@ -124,8 +107,8 @@ class Node:
         self._stopping = True
         if self._tidying is not None:
             self._tidying.cancel()
-        for group in self._groups.values():
-            group.stop_tailers()
+        self._indexes.stop()
+        self._groups.stop()
         for waiting in self._settling:
             waiting.cancel()
         self._commits.stop()
@@ -133,19 +116,19 @@ class Node:
     # The seam
 
     async def get(self, partition: Partition, get: Get) -> Found:
-        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
         return await replica.get(get)
 
     async def write(self, partition: Partition, write: Write) -> Written:
-        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
         return await replica.write(write)
 
     async def query(self, partition: Partition, query: Query) -> Page:
-        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
         return await replica.query(query)
 
     async def scan(self, partition: Partition, scan: Scan) -> Page:
-        replica = self._replicas.get(partition.group) or await self._gone(partition)
+        replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
         return await replica.scan(scan)
 
     async def write_all(
@@ -160,7 +143,7 @@ class Node:
                 if left <= 0:
                     left = SLICE_BYTES_PROPOSED
                     await asyncio.sleep(0)
-                replica = self._replicas.get(partition.group) or await self._gone(partition)
+                replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
                 try:
                     begun = replica.begin([writes[position][1] for position in positions], left)
                 except Throttling as refusal:
@@ -177,7 +160,7 @@ class Node:
     async def totals(self, partitions: Sequence[Partition]) -> Totals:
         states = []
         for partition in partitions:
-            replica = self._replicas.get(partition.group) or await self._gone(partition)
+            replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
             states.append(replica.flushed_state)
         return sum_totals(states)
 
@@ -191,20 +174,15 @@ class Node:
                         self._open(record)
                 case AlterTable():
                     record = await self._meta.alter(command)
+                    if not self._stopping:
+                        await self._indexes.follow(record)
                     self.on_table(record)
                 case DeleteTable():
                     return await self._begin_delete(command)
             self._settle_later(record.table)
             return record.table
 
-    # Groups
-
-    async def _gone(self, partition: Partition) -> NoReturn:
-        """Say that a table is gone, but not before that is durable."""
-        leaving = self._leaving.get(partition.group)
-        if leaving is not None:
-            await leaving.flushed
-        raise ResourceNotFound
+    # Tables
 
     async def _begin_delete(self, command: DeleteTable) -> Table:
         """Returns the table as it was."""
@@ -223,14 +201,10 @@ class Node:
         groups = [settings.group for settings in settings_of(record)]
         # In one step, so that no write can be proposed after the delete.
         round = self._meta.delete(record)
-        for group in groups:
-            self._groups.pop(group).stop_tailers()
-            del self._replicas[group]
-            self._leaving[group] = round
+        self._groups.close(groups, round)
         await round.flushed
         self.on_drop(record.table)
-        for group in groups:
-            del self._leaving[group]
+        self._groups.forget(groups)
 
     def _settle_later(self, table: Table) -> None:
         """See to it that a table which is not ACTIVE does not stay so."""
@@ -256,54 +230,9 @@ class Node:
 
     def _open(self, record: TableRecord) -> None:
         for settings in settings_of(record):
-            self._groups[settings.group] = self._open_group(settings)
-        for partition in record.partitions:
-            self._start_tailers(record, self._groups[partition.group])
-        for settings in settings_of(record):
-            self._replicas[settings.group] = self._groups[settings.group].replica
+            self._groups.open(settings)
+        self._groups.start_feeds(record)
         self.on_table(record)
-
-    def _open_group(self, named: ReplicaSettings) -> _Group:
-        """Open a group by its own rows: what meta says of it only tells that it is here."""
-        settings = self._engine.get(Family.RAFT, settings_key(named.group))
-        state = self._engine.get(Family.RAFT, state_key(named.group))
-        assert settings is not None and state is not None, f"group {named.group} has lost its rows"
-        replica = Replica(
-            self._engine, self._commits, self._clock, decode_settings(settings), decode_state(state)
-        )
-        target = None if named.index is None else IndexTarget(self._engine, replica)
-        return _Group(replica, target)
-
-    def _start_tailers(self, record: TableRecord, group: _Group) -> None:
-        assert self._tasks is not None
-        replica = group.replica
-        indexes = replica.settings.table.indexes
-        replica.watched = bool(indexes)
-        cursors = Cursors(self._engine, replica, [index.id for index in indexes])
-        for index in indexes:
-            partitions = PartitionMap(record.index_partitions[index.name])
-            reader = IndexReader(replica, index, partitions, self._settings.seed, self._send)
-            tailer = Tailer(
-                self._engine, replica, cursors, reader, self._clock, self._settings.index_delay_ms
-            )
-            replica.on_admit.append(_backlog_check(tailer, index.name))
-            group.tailers.append(self._tasks.create_task(tailer.run()))
-
-    async def _send(self, group: int, write: IndexWrite) -> None:
-        kept = self._groups.get(group)
-        if kept is None:
-            # The table was deleted since, and whoever sends will be stopped.
-            return
-        assert kept.target is not None, f"group {group} keeps no index"
-        await kept.target.apply(write)
-
-
-def _backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
-    def check() -> None:
-        if tailer.backlog() > INDEX_BACKLOG_MAX:
-            raise Throttling(f"The index {index} is too far behind its table. Try again later.")
-
-    return check
 
 
 def _by_partition(

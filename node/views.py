@@ -11,6 +11,7 @@ from gramme.codec.json import decode_item
 from gramme.commands import IndexUnits
 from gramme.expressions.equality import same_item
 from gramme.model.item import Item
+from gramme.model.keys import HASH_SIZE_MAX, RANGE_SIZE_MAX, can_be_key
 from gramme.model.table import Index, LocalIndex, Table
 
 
@@ -24,10 +25,12 @@ def project(table: Table, index: Index | LocalIndex, item: Item) -> Item:
 
 
 def has_key(index: Index | LocalIndex, item: Item) -> bool:
-    """Whether the item has all of the index's key, and so is in the index."""
-    for attribute in index.keys:
+    """Whether the item has all of the index's key, and so is in the index. An item from before the index may not fit."""
+    hashes = len(index.hash) if isinstance(index, Index) else 0
+    for position, attribute in enumerate(index.keys):
         value = item.get(attribute.name)
-        if value is None or attribute.type not in value:
+        size_max = HASH_SIZE_MAX if position < hashes else RANGE_SIZE_MAX
+        if value is None or not can_be_key(attribute, value, size_max):
             return False
     return True
 

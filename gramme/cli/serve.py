@@ -58,7 +58,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--table-delay-ms",
         type=int,
         metavar="MS",
-        help="let tables be CREATING, UPDATING and DELETING for this long",
+        help="let tables and indexes be in each of their states for this long",
     )
     option(
         "--accept-data-loss",

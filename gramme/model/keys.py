@@ -101,6 +101,14 @@ def _check_indexes(indexes: Iterable[Index | LocalIndex], item: Item) -> None:
             _check_index_key(index.name, attribute, item.get(attribute.name), RANGE_SIZE_MAX)
 
 
+def can_be_key(attribute: KeyAttribute, value: AttributeValue, size_max: int) -> bool:
+    """Whether a value of an item may stand in the key of an index."""
+    payload = value.get(attribute.type)
+    if payload is None:
+        return False
+    return 0 < len(payload) <= SHORT or 0 < _size(attribute, payload) <= size_max
+
+
 def _check_item_key(attribute: KeyAttribute, item: Item, size_max: int) -> None:
     value = item.get(attribute.name)
     if value is None:

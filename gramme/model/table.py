@@ -9,6 +9,7 @@ import msgspec
 KeyType = Literal["S", "N", "B"]
 ProjectionType = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 TableStatus = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
+IndexPhase = Literal["ALLOCATING", "BACKFILLING", "DELETING", "ACTIVE"]
 
 DAY_MS = 86_400_000
 
@@ -52,6 +53,11 @@ class Index(msgspec.Struct, frozen=True):
     history: UnitsHistory = UnitsHistory()
     # Its OnDemandThroughput and WarmThroughput, which DescribeTable must echo.
     echo: dict[str, Any] = {}
+    # The indexes of a new table are ACTIVE from the beginning. One that is added to a table is made and filled first.
+    phase: IndexPhase = "ACTIVE"
+    # The earliest end of the phase, and how long each lasts at least if the server was told to take its time.
+    settles_at_ms: int = 0
+    phase_lasts_ms: int = 0
 
     @property
     def keys(self) -> tuple[KeyAttribute, ...]:
@@ -114,6 +120,16 @@ class Table(msgspec.Struct, frozen=True):
 
     def local_index(self, name: str) -> LocalIndex | None:
         return next((index for index in self.local_indexes if index.name == name), None)
+
+    def with_index(self, changed: Index) -> Table:
+        """The table with another description of one of its indexes, known by its id."""
+        indexes = tuple(changed if index.id == changed.id else index for index in self.indexes)
+        return msgspec.structs.replace(self, indexes=indexes)
+
+    @property
+    def unsettled_index(self) -> Index | None:
+        """The index that is being added or removed. There is never more than one."""
+        return next((index for index in self.indexes if index.phase != "ACTIVE"), None)
 
     @property
     def arn(self) -> str:

@@ -4,6 +4,7 @@
              group | 01                      replica settings: table, range, log id, indexes it feeds
              group | 02 | reader             cursor of a reader of the group's change log
              group | 03 | source group       fence: the newest (epoch, term) heard from a source of index rows
+             group | 04 | reader             backfill: the last key that a new index has been given; none once it has all
     item     table | token | key             item, or row of a global index
     lsi      index | token | key             row of a local index: partition key, index's sort key, table's sort key
     dedupe   table | token | key             of an index: the version at which a row was deleted
@@ -105,6 +106,10 @@ def cursor_key(group: int, reader: int) -> bytes:
 
 def fence_key(group: int, source: int) -> bytes:
     return _U64.pack(group) + b"\3" + _U64.pack(source)
+
+
+def backfill_key(group: int, reader: int) -> bytes:
+    return _U64.pack(group) + b"\4" + _U32.pack(reader)
 
 
 def group_range(group: int) -> tuple[bytes, bytes]:

@@ -8,16 +8,18 @@ the item's version.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import msgspec
 
 from gramme.capacity import item_size
+from gramme.codec.item import body_of, size_of, version_of
 from gramme.codec.json import decode_item, encode_item
 from gramme.codec.key import encode_component
 from gramme.model.change import Change
 from gramme.model.item import Item
+from gramme.model.keys import HASH_SIZE_MAX, RANGE_SIZE_MAX, can_be_key
 from gramme.model.table import Index, KeyAttribute, Table
 from gramme.model.version import Version
 from gramme.node.replica import Replica
@@ -53,36 +55,76 @@ Send = Callable[[int, IndexWrite], Coroutine[Any, Any, None]]
 
 
 class IndexReader:
-    """Feeds one index from one group's changes."""
+    """Feeds one index from one group's changes, and from its items while the index is `filling`.
+
+    Filling may send versions older than any change, so until it ends no watermark goes out and no tombstone goes.
+    """
 
     def __init__(
-        self, replica: Replica, index: Index, partitions: PartitionMap, seed: bytes, send: Send
+        self,
+        replica: Replica,
+        index: Index,
+        partitions: PartitionMap,
+        seed: bytes,
+        send: Send,
+        *,
+        filling: bool = False,
+        has_sent: bool = True,
     ) -> None:
+        """`has_sent` tells that this group may have fed the index before, and so have left tombstones there."""
         self.id = index.id
         self._replica = replica
         self._index = index
         self._partitions = partitions
         self._seed = seed
         self._send = send
-        self._watermark = Version(0, 0)
+        self._filling = filling
+        self._passed = self._watermark = Version(0, 0)
         # Targets that may have been sent deletes since they last heard how far we have come.
-        self._keeping_tombstones: set[int] = {part.group for part in partitions.partitions}
+        self._keeping_tombstones: set[int] = set()
+        if has_sent:
+            self._keeping_tombstones.update(part.group for part in partitions.partitions)
 
     async def deliver(self, changes: list[Change]) -> None:
         table = self._replica.settings.table
+        await self.send(
+            row for change in changes for row in index_rows(table, self._index, self._seed, change)
+        )
+
+    async def send(self, rows: Iterable[IndexRow]) -> None:
+        """Returns when the rows are durable where they belong."""
         batches: dict[int, list[IndexRow]] = {}
-        for change in changes:
-            for row in index_rows(table, self._index, self._seed, change):
-                group = self._partitions.find(row.key[:TOKEN_BYTES]).group
-                batches.setdefault(group, []).append(row)
-                if row.body is None:
-                    self._keeping_tombstones.add(group)
+        for row in rows:
+            group = self._partitions.find(row.key[:TOKEN_BYTES]).group
+            batches.setdefault(group, []).append(row)
+            if row.body is None:
+                self._keeping_tombstones.add(group)
         await self._send_all(batches)
 
     async def passed(self, position: Version) -> None:
+        self._passed = position
+        if self._filling:
+            return
         self._watermark = position
         groups, self._keeping_tombstones = self._keeping_tombstones, set()
         await self._send_all({group: [] for group in groups})
+
+    async def filled(self) -> None:
+        """Told that no item will be sent again but for a change of it, even after a crash."""
+        self._filling = False
+        await self.passed(self._passed)
+
+    def row_of(self, key: bytes, stored: bytes) -> IndexRow | None:
+        """What the index has of an item, with the item's own version; None if it has nothing of it."""
+        body = body_of(stored)
+        item = decode_item(body)
+        row_key = index_key(self._index, self._seed, item, key[TOKEN_BYTES:])
+        if row_key is None:
+            return None
+        if self._index.projection == "ALL":
+            return IndexRow(row_key, body, size_of(stored), version_of(stored))
+        view = project(self._replica.settings.table, self._index, item)
+        return IndexRow(row_key, encode_item(view), item_size(view), version_of(stored))
 
     async def _send_all(self, batches: dict[int, list[IndexRow]]) -> None:
         state = self._replica.state
@@ -117,19 +159,22 @@ def index_rows(table: Table, index: Index, seed: bytes, change: Change) -> list[
 
 
 def index_key(index: Index, seed: bytes, item: Item, base_key: bytes) -> bytes | None:
-    """The key of the item's row in the index; None if the item lacks a part of it and so is not indexed."""
-    hashed = _components(index.hash, item)
-    ranged = _components(index.range, item)
+    """The key of the item's row in the index; None if the item is not indexed.
+
+    It may lack a part of the key, or have one that cannot be a key: items from before the index may be so.
+    """
+    hashed = _components(index.hash, item, HASH_SIZE_MAX)
+    ranged = _components(index.range, item, RANGE_SIZE_MAX)
     if hashed is None or ranged is None:
         return None
     return token_bytes(seed, hashed) + hashed + ranged + base_key
 
 
-def _components(attributes: tuple[KeyAttribute, ...], item: Item) -> bytes | None:
+def _components(attributes: tuple[KeyAttribute, ...], item: Item, size_max: int) -> bytes | None:
     parts = []
     for attribute in attributes:
         value = item.get(attribute.name)
-        if value is None or attribute.type not in value:
+        if value is None or not can_be_key(attribute, value, size_max):
             return None
         parts.append(encode_component(attribute.type, value))
     return b"".join(parts)

@@ -13,8 +13,6 @@ from contextlib import suppress
 from itertools import islice
 from typing import Protocol
 
-import msgspec
-
 from gramme.clock import Clock
 from gramme.model.change import Change
 from gramme.model.version import Version
@@ -25,6 +23,7 @@ from gramme.node.engine.keyspace import (
     decode_change,
     decode_position,
     encode_position,
+    log_range,
 )
 from gramme.node.replica import CLOCK_COUNTER_BITS, Replica, Round
 
@@ -36,6 +35,7 @@ CURSOR_INTERVAL_S = 1.0
 # So a few changes are removed one by one, and only a busy log, whose memory is soon written out, by range.
 RANGE_TRIM_ENTRIES_MIN = 1000
 DELAY_POLL_S = 0.05
+COMPLETE_POLL_S = 0.002
 
 BEGINNING = Version(0, 0)
 
@@ -68,18 +68,29 @@ class Cursors:
 
     def save(self, reader: int, position: Version) -> Round:
         """Propose the new cursor, and drop the changes that nobody needs any more."""
-        replica = self._replica
+        assert reader in self._saved, f"reader {reader} was dropped"
         self._saved[reader] = position
-        operations: list[Operation] = [
-            Row(
-                Family.RAFT,
-                cursor_key(replica.settings.group, reader),
-                encode_position(position),
-            )
-        ]
-        operations.extend(self._trim())
-        state = msgspec.structs.replace(replica.state, index=replica.state.index + 1)
-        return replica.propose(operations, state, ())
+        return self._replica.propose_rows([self._row(reader, position), *self._trim()])
+
+    def add(self, reader: int, position: Version) -> Row:
+        """The cursor of a new reader, who wants what comes after `position`."""
+        if not self._saved:
+            self._trimmed = position
+        self._saved[reader] = position
+        return self._row(reader, position)
+
+    def drop(self, reader: int) -> list[Operation]:
+        """What forgets a reader, and with it the changes that only it needed."""
+        del self._saved[reader]
+        if self._saved:
+            return [self._row(reader, None), *self._trim()]
+        # By range, because the newest changes may not be written yet and could not be found one by one.
+        log = log_range(self._replica.settings.log_id)
+        return [self._row(reader, None), RangeDelete(Family.CHANGE, *log)]
+
+    def _row(self, reader: int, position: Version | None) -> Row:
+        key = cursor_key(self._replica.settings.group, reader)
+        return Row(Family.RAFT, key, None if position is None else encode_position(position))
 
     def _trim(self) -> Iterator[Operation]:
         """The removal of all changes that every reader has passed."""
@@ -123,14 +134,22 @@ class Tailer:
         self._clock = clock
         self._delay_ms = delay_ms
         self.position = cursors.saved(reader.id)
+        # The newest entry of which nothing is left to deliver.
+        self.complete = self.position.apply_index - 1
         self._unsaved = False
         self._wake = asyncio.Event()
         self._wake.set()
-        replica.on_flushed.append(self._wake.set)
+        self.wake = self._wake.set
+        replica.on_flushed.append(self.wake)
 
     def backlog(self) -> int:
         """How many entries this reader is behind, at most."""
         return self._replica.state.index - self.position.apply_index
+
+    async def reached(self, index: int) -> None:
+        """Wait until everything up to an entry has been delivered."""
+        while self.complete < index:
+            await asyncio.sleep(COMPLETE_POLL_S)
 
     async def run(self) -> None:
         # A crash may have come between the last saved cursor and the word of it.
@@ -143,6 +162,7 @@ class Tailer:
                 await self._wait_until_due(changes[-1])
                 await self._reader.deliver(changes)
                 self.position = changes[-1].version
+                self.complete = self.position.apply_index - 1
                 self._unsaved = True
             now_s = asyncio.get_running_loop().time()
             if self._unsaved and now_s >= save_at_s:
@@ -167,7 +187,8 @@ class Tailer:
                 break
         if not changes:
             # Entries without changes, such as a saved cursor, are passed in silence.
-            self.position = max(self.position, Version(self._replica.flushed_index, 0))
+            self.complete = self._replica.flushed_index
+            self.position = max(self.position, Version(self.complete, 0))
         return changes
 
     async def _wait_until_due(self, change: Change) -> None:

@@ -32,4 +32,5 @@ async def _try(
     after = change(before)
     if after == before:
         return before, before
-    return before, await context.nodes.administer(AlterTable(before, after))
+    command = AlterTable(before, after, context.partitions_per_table)
+    return before, await context.nodes.administer(command)

@@ -48,8 +48,9 @@ async def create_table(context: Context, caller: Caller, body: dict[str, Any]) -
 def read_table(context: Context, caller: Caller, body: dict[str, Any]) -> Table:
     """The table that `body` asks for, its ids yet to be given. Checks are in DynamoDB's order."""
     provisioned = read_billing(body)
-    definitions = read_definitions(body)
     schema = _required(body, "KeySchema")
+    _required(body, "AttributeDefinitions")
+    definitions = read_definitions(body)
     hash, range = read_table_key(schema, definitions)
     used = [element["AttributeName"] for element in schema]
     has_indexes = bool(body.get("GlobalSecondaryIndexes") or body.get("LocalSecondaryIndexes"))

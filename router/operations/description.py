@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -24,6 +25,9 @@ from gramme.router.operations.elastic_throughput import describe_warm, warm_unit
 from gramme.router.operations.encryption import describe_encryption
 
 _NOTHING = Totals(0, 0)
+# While an index is filled its table is ACTIVE.
+_UPDATING_TABLE: Final = frozenset({"ALLOCATING", "DELETING"})
+_CREATING_INDEX: Final = frozenset({"ALLOCATING", "BACKFILLING"})
 
 
 class Measured(NamedTuple):
@@ -39,14 +43,15 @@ async def measure(context: Context, entry: CatalogEntry) -> Measured:
     nodes, now_ms = context.nodes, context.clock.now_ms()
     try:
         table = await nodes.totals(entry.partitions.partitions)
-        indexes = {
-            name: await nodes.totals(kept.partitions)
-            for name, kept in entry.index_partitions.items()
-        }
     except ResourceNotFound:
         raise ResourceNotFound(
             f"Requested resource not found: Table: {entry.table.name} not found"
         ) from None
+    indexes = {}
+    for name, kept in entry.index_partitions.items():
+        # An index that goes meanwhile holds nothing any more.
+        with suppress(ResourceNotFound):
+            indexes[name] = await nodes.totals(kept.partitions)
     for local, totals in zip(entry.table.local_indexes, table.local, strict=False):
         indexes[local.name] = totals
     return Measured(now_ms, table, indexes)
@@ -60,6 +65,8 @@ def describe(table: Table, status: TableStatus, member: str, measured: Measured)
 
 
 def _describe(table: Table, status: TableStatus, measured: Measured) -> dict[str, Any]:
+    if status == "ACTIVE" and any(index.phase in _UPDATING_TABLE for index in table.indexes):
+        status = "UPDATING"
     description: dict[str, Any] = {
         "AttributeDefinitions": _definitions(table),
         "TableName": table.name,
@@ -92,7 +99,7 @@ def _describe(table: Table, status: TableStatus, measured: Measured) -> dict[str
 
 def _describe_deleted(table: Table, measured: Measured) -> dict[str, Any]:
     """DynamoDB shows less of a table that it is taking away."""
-    return {
+    description: dict[str, Any] = {
         "TableName": table.name,
         "TableStatus": "DELETING",
         "ProvisionedThroughput": _throughput(table.provisioned, table.history, measured.now_ms),
@@ -102,6 +109,8 @@ def _describe_deleted(table: Table, measured: Measured) -> dict[str, Any]:
         "TableId": table.uuid,
         "DeletionProtectionEnabled": False,
     }
+    billing = _describe_billing(table, "DELETING")
+    return description if billing is None else description | {"BillingModeSummary": billing}
 
 
 def _describe_billing(table: Table, status: TableStatus) -> dict[str, Any] | None:
@@ -129,23 +138,34 @@ def _describe_index(
     table: Table, index: Index, status: TableStatus, measured: Measured
 ) -> dict[str, Any]:
     totals = measured.indexes.get(index.name, _NOTHING)
-    description = {
+    status = _index_status(index, status)
+    description: dict[str, Any] = {
         "IndexName": index.name,
         "KeySchema": _schema(index.hash, index.range),
         "Projection": _projection(index),
-        # While a table is updated its indexes go on as they are.
-        "IndexStatus": "ACTIVE" if status == "UPDATING" else status,
+        "IndexStatus": status,
         "ProvisionedThroughput": _throughput(index.provisioned, index.history, measured.now_ms),
         "IndexSizeBytes": totals.item_bytes,
         "ItemCount": totals.item_count,
         "IndexArn": f"{table.arn}/index/{index.name}",
     }
+    if index.phase in _CREATING_INDEX:
+        description["Backfilling"] = index.phase == "BACKFILLING"
     warm = _describe_warm(index, status)
     if warm is not None:
         description["WarmThroughput"] = warm
     if "OnDemandThroughput" in index.echo:
         description["OnDemandThroughput"] = index.echo["OnDemandThroughput"]
     return description
+
+
+def _index_status(index: Index, table_status: TableStatus) -> TableStatus:
+    if index.phase in _CREATING_INDEX:
+        return "CREATING"
+    if index.phase == "DELETING":
+        return "DELETING"
+    # While a table is updated its indexes go on as they are.
+    return "ACTIVE" if table_status == "UPDATING" else table_status
 
 
 def _describe_local_index(table: Table, index: LocalIndex, measured: Measured) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""GlobalSecondaryIndexUpdates of an UpdateTable, of which so far those are made that change throughput."""
+"""GlobalSecondaryIndexUpdates of an UpdateTable: indexes added, removed, and given other throughput."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from gramme.errors import LimitExceeded, ResourceNotFound, ValidationError
-from gramme.model.table import Index, Table
+from gramme.model.table import Index, IndexPhase, Table
 from gramme.router.operations.elastic_throughput import (
     change_limits,
     drop_limits,
@@ -16,6 +16,7 @@ from gramme.router.operations.elastic_throughput import (
     raise_warm,
     warm_units,
 )
+from gramme.router.operations.index_creation import read_creation
 from gramme.router.operations.table_key import INVALID
 from gramme.router.operations.throughput import read_throughput
 
@@ -62,23 +63,65 @@ def _check_once_each(updates: Sequence[IndexUpdate]) -> None:
 
 
 def check_index_updates(table: Table, updates: Sequence[IndexUpdate]) -> None:
-    """Refuse what cannot be done to this table."""
+    """Refuse what cannot be done to the indexes that this table has."""
+    if sum(update.action != "Update" for update in updates) > 1:
+        raise one_at_a_time()
     for update in updates:
-        exists = table.index(update.name) is not None
-        if update.action == "Create" and exists:
-            raise ValidationError("Attempting to create an index which already exists")
-        if update.action != "Create" and not exists:
+        index = table.index(update.name)
+        if update.action == "Create":
+            # For one that is not ACTIVE, DynamoDB has other words: those of `index_states`.
+            is_there = index is not None and index.phase == "ACTIVE"
+            if is_there or table.local_index(update.name) is not None:
+                raise ValidationError("Attempting to create an index which already exists")
+        elif index is None:
             raise ResourceNotFound(
                 f"Requested resource not found: Index {update.name} for table {table.name}"
             )
-    online = [update for update in updates if update.action != "Update"]
-    if len(online) > 1:
-        raise LimitExceeded(
-            "Subscriber limit exceeded: Only 1 online index can be created or deleted "
-            "simultaneously per table"
+
+
+def one_at_a_time() -> LimitExceeded:
+    return LimitExceeded(
+        "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+        "simultaneously per table"
+    )
+
+
+def read_creations(
+    table: Table, body: dict[str, Any], updates: Sequence[IndexUpdate]
+) -> list[Index]:
+    is_provisioned = _will_be_provisioned(table, body.get("BillingMode"))
+    return [
+        read_creation(table, body, update.request, is_provisioned)
+        for update in updates
+        if update.action == "Create"
+    ]
+
+
+def begin_online(
+    table: Table,
+    updates: Sequence[IndexUpdate],
+    created: Sequence[Index],
+    now_ms: int,
+    delay_ms: int,
+) -> Table:
+    """The table with new indexes, and with those that will go, in the first phase of that."""
+    settles_at_ms = now_ms + delay_ms if delay_ms else 0
+    phases: dict[str, IndexPhase] = {
+        update.name: "DELETING" for update in updates if update.action == "Delete"
+    }
+    phases |= {index.name: "ALLOCATING" for index in created}
+    indexes = tuple(
+        replace(
+            index,
+            phase=phases[index.name],
+            settles_at_ms=settles_at_ms,
+            phase_lasts_ms=delay_ms,
         )
-    if online:
-        raise ValidationError(f"{online[0].action} of a global index is not supported yet")
+        if index.name in phases
+        else index
+        for index in (*table.indexes, *created)
+    )
+    return replace(table, indexes=indexes)
 
 
 def update_indexes(
@@ -86,11 +129,15 @@ def update_indexes(
 ) -> tuple[Index, ...]:
     """The indexes after the updates. `mode` is the BillingMode that the request asks for, if any."""
     requests = {update.name: update.request for update in updates}
-    is_provisioned = mode == "PROVISIONED" or (mode is None and table.provisioned is not None)
+    is_provisioned = _will_be_provisioned(table, mode)
     return tuple(
         _update(index, requests.get(index.name, {}), mode, is_provisioned, now_ms)
         for index in table.indexes
     )
+
+
+def _will_be_provisioned(table: Table, mode: str | None) -> bool:
+    return mode == "PROVISIONED" or (mode is None and table.provisioned is not None)
 
 
 def _update(

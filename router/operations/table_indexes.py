@@ -61,7 +61,7 @@ def _read_local_index(
             f"for index: {name}. index hash key: {hash.name}, table hash key: {table_hash.name}"
         )
     projection = request["Projection"]
-    _check_projection(projection)
+    check_projection(projection)
     non_key_attributes = tuple(projection.get("NonKeyAttributes") or ())
     return LocalIndex(0, name, range, projection["ProjectionType"], non_key_attributes)
 
@@ -108,7 +108,7 @@ def _read_index(request: dict[str, Any], definitions: Definitions, is_provisione
     name = request["IndexName"]
     key = read_index_key(request["KeySchema"], definitions)
     projection = request["Projection"]
-    _check_projection(projection)
+    check_projection(projection)
     throughput = request.get("ProvisionedThroughput")
     if throughput is not None and not is_provisioned:
         raise ValidationError(
@@ -130,7 +130,7 @@ def _read_index(request: dict[str, Any], definitions: Definitions, is_provisione
     )
 
 
-def _check_projection(projection: dict[str, Any]) -> None:
+def check_projection(projection: dict[str, Any]) -> None:
     type = projection.get("ProjectionType")
     if type is None:
         raise ValidationError(f"{INVALID}Unknown ProjectionType: null")

@@ -40,10 +40,13 @@ def find_target(context: Context, caller: Caller, body: dict[str, Any]) -> Targe
         return _table_target(entry)
     if entry.table.local_index(name) is not None:
         return _local_index_target(entry, name)
-    if entry.table.index(name) is None:
+    index = entry.table.index(name)
+    if index is None or index.phase == "DELETING":
         raise ValidationError(f"The table does not have the specified index: {name}")
     if body.get("ConsistentRead") is True:
         raise ValidationError("Consistent reads are not supported on global secondary indexes")
+    if index.phase != "ACTIVE":
+        raise ValidationError(f"Cannot read from backfilling global secondary index: {name}")
     return _index_target(entry, name)
 
 

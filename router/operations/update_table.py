@@ -1,4 +1,4 @@
-"""UpdateTable: changes what a table is said to be. Its keys and its items stay as they are."""
+"""UpdateTable: changes what a table is said to be, and which global indexes it has. Its items stay as they are."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ from gramme.router.operations.elastic_throughput import (
     warm_units,
 )
 from gramme.router.operations.encryption import change_encryption, read_encryption
+from gramme.router.operations.index_states import check_index_states
 from gramme.router.operations.index_updates import (
     IndexUpdate,
+    begin_online,
     check_index_updates,
+    read_creations,
     read_index_updates,
     unchanged,
     update_indexes,
@@ -46,13 +49,17 @@ async def update_table(context: Context, caller: Caller, body: dict[str, Any]) -
     read_encryption(body.get("SSESpecification"))
     now_ms = context.clock.now_ms()
     slow = any(body.get(name) is not None for name in _SLOW)
+    delay_ms = context.table_delay_ms
 
     def change(table: Table) -> Table:
         _check_state(table, body)
+        check_index_updates(table, updates)
+        created = read_creations(table, body, updates)
+        check_index_states(table, body, updates)
         changed = _change(table, body, updates, now_ms)
-        if not slow or not context.table_delay_ms or changed == table:
-            return changed
-        return replace(changed, status="UPDATING", settles_at_ms=now_ms + context.table_delay_ms)
+        if slow and delay_ms and changed != table:
+            changed = replace(changed, status="UPDATING", settles_at_ms=now_ms + delay_ms)
+        return begin_online(changed, updates, created, now_ms, delay_ms)
 
     def find() -> Table:
         return find_described_table(context, caller, body["TableName"]).table
@@ -70,6 +77,8 @@ def _shown(before: Table, after: Table) -> Table:
     old = {index.name: index for index in before.indexes}
     indexes = tuple(
         replace(index, provisioned=old[index.name].provisioned, history=old[index.name].history)
+        if index.name in old
+        else index
         for index in after.indexes
     )
     return replace(
@@ -108,7 +117,6 @@ def _change(
     table: Table, body: dict[str, Any], updates: Sequence[IndexUpdate], now_ms: int
 ) -> Table:
     """The table after the request. Raises what DynamoDB says of a request that does not go with the table."""
-    check_index_updates(table, updates)
     mode, throughput = body.get("BillingMode"), body.get("ProvisionedThroughput")
     if throughput is not None:
         table = _change_units(table, read_throughput(throughput), mode, updates, now_ms)

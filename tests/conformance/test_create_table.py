@@ -273,3 +273,13 @@ def test_local_index_needs_a_range_key(dynamodb: DynamoDBClient) -> None:
         f"{INVALID}Table KeySchema does not have a range key, "
         "which is required when specifying a LocalSecondaryIndex"
     )
+
+
+def test_definitions_are_required(dynamodb: DynamoDBClient) -> None:
+    table = a_table()
+    del table["AttributeDefinitions"]
+
+    assert invalid(dynamodb.create_table, **table) == (
+        "1 validation error detected: Value null at 'attributeDefinitions' "
+        "failed to satisfy constraint: Member must not be null"
+    )

@@ -35,6 +35,10 @@ def test_table_is_being_deleted(dynamodb: DynamoDBClient, tables: TableFactory) 
 
     assert table["TableName"] == name
     assert table["TableStatus"] == "DELETING"
+    billing = table["BillingModeSummary"]
+    assert billing["BillingMode"] == "PAY_PER_REQUEST"
+    assert "LastUpdateToPayPerRequestDateTime" in billing
+    assert "KeySchema" not in table
 
 
 def test_deleted_table_is_gone(dynamodb: DynamoDBClient, tables: TableFactory) -> None:

@@ -108,17 +108,25 @@ def test_query_that_does_not_fit_is_refused(
         ),
         (
             {"colour": {"S": ""}},
-            f"{NOT_VALID}A value specified for a secondary index key is not supported. {EMPTY} "
-            "IndexName: keys, IndexKey: colour",
-            f"{NOT_VALID}The update expression attempted to update a secondary index key "
-            f"to a value that is not supported. {EMPTY}",
+            (
+                f"{NOT_VALID}A value specified for a secondary index key is not supported. {EMPTY} "
+                "IndexName: keys, IndexKey: colour"
+            ),
+            (
+                f"{NOT_VALID}The update expression attempted to update a secondary index key "
+                f"to a value that is not supported. {EMPTY}"
+            ),
         ),
         (
             {"colour": {"S": "x" * 1025}},
-            f"{INVALID}Size limit exceeded for Index Key colour "
-            "Actual Size: 1025 bytes Max Size: 1024 bytes IndexName: keys",
-            "The update expression attempted to update the secondary index key "
-            "beyond allowed size limits",
+            (
+                f"{INVALID}Size limit exceeded for Index Key colour "
+                "Actual Size: 1025 bytes Max Size: 1024 bytes IndexName: keys"
+            ),
+            (
+                "The update expression attempted to update the secondary index key "
+                "beyond allowed size limits"
+            ),
         ),
     ],
     ids=["type", "null", "empty", "long"],

@@ -1,4 +1,4 @@
-"""Random writes, batches, queries, scans, restarts and crashes against a plain dict, on a real server.
+"""Random writes, batches, queries, scans, changes of indexes, restarts and crashes against a dict, on a real server.
 
 GRAMME_MODEL_EXAMPLES and GRAMME_SEED make it longer and different; a failure prints the steps that lead to it.
 """
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from tests.support import tables
-from tests.support.client import Json, Refused
+from tests.support.client import Client, Json, Refused
 from tests.support.history import GROUPS, Key
 from tests.support.model import Condition, Delete, Model, Put, Range, Update, Write, key_json
 from tests.support.server import Server
@@ -63,7 +63,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.server = server
         self.client = server.client()
-        self.model = Model()
+        self.model = Model(indexes=set(tables.INDEXES))
         self.table = next(table_names)
         tables.create(self.client, tables.definition(self.table))
 
@@ -184,10 +184,39 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def query_indexes(self) -> None:
-        assert tables.await_indexes(self.client, self.model.items, self.table) is None
+        tables.await_active(self.client, self.table)
+        self._check_indexes(self.client)
+
+    def _check_indexes(self, client: Client) -> None:
+        there, items = self.model.indexes, self.model.items
+        assert tables.await_indexes(client, items, self.table, indexes=sorted(there)) is None
+        for index in set(tables.INDEXES) - there:
+            with pytest.raises(Refused, match="does not have the specified index"):
+                tables.read_index(client, index, self.table)
+
+    # Starting again takes long, and other rules do that too.
+    @rule(index=st.sampled_from(tables.INDEXES), crash=st.sampled_from((False, False, True)))
+    def add_or_remove_index(self, index: str, crash: bool) -> None:
+        tables.await_active(self.client, self.table)
+        adding = index not in self.model.indexes
+        request = (tables.addition if adding else tables.removal)(index, self.table)
+        if not crash:
+            self.client.call("UpdateTable", request)
+            self.model.indexes ^= {index}
+            return
+        self.client.send("UpdateTable", request)
+        self.server.kill()
+        self._again()
+        states = tables.index_states(self.client, self.table)
+        found = {name for name, state in states.items() if state != "DELETING"}
+        assert found - {index} == self.model.indexes - {index}
+        self.model.indexes = found
 
     @rule(group=st.integers(0, GROUPS - 1), forward=st.booleans())
     def query_index_in_order(self, group: int, forward: bool) -> None:
+        if tables.BY_GROUP not in self.model.indexes:
+            return
+        tables.await_active(self.client, self.table)
         request = {
             "TableName": self.table,
             "IndexName": tables.BY_GROUP,
@@ -225,7 +254,8 @@ class Machine(RuleBasedStateMachine):
         with self.server.client() as client:
             found = tables.read_base(client, PARTITIONS, self.table)
             assert found == self.model.items
-            assert tables.await_indexes(client, self.model.items, self.table) is None
+            tables.await_active(client, self.table)
+            self._check_indexes(client)
             client.call("DeleteTable", {"TableName": self.table})
 
 

@@ -160,8 +160,11 @@ class Range:
 
 
 class Model:
-    def __init__(self) -> None:
+    """The items, and the names of the indexes that there are or will soon be."""
+
+    def __init__(self, indexes: set[str]) -> None:
         self.items: dict[Key, Json] = {}
+        self.indexes = indexes
 
     def set(self, key: Key, item: Json | None) -> None:
         if item is None:

@@ -18,6 +18,7 @@ BY_COLOUR = "by-colour"
 # The same two ways for local indexes, which are read strongly.
 LOCAL_BY_NUMBER = "local-by-number"
 LOCAL_BY_COLOUR = "local-by-colour"
+INDEXES = (BY_GROUP, BY_COLOUR)
 
 
 def definition(name: str = TABLE) -> Json:
@@ -67,15 +68,46 @@ def create(client: Client, table: Json | None = None, timeout_s: float = 10.0) -
     """Create the table and wait until it and its indexes are active."""
     table = table or definition()
     client.call("CreateTable", table)
+    await_active(client, table["TableName"], timeout_s)
+
+
+def await_active(client: Client, name: str = TABLE, timeout_s: float = 10.0) -> None:
+    """Wait until a table is active, and no index of it is being added or removed."""
 
     def active() -> bool:
-        described = client.call("DescribeTable", {"TableName": table["TableName"]})["Table"]
+        described = client.call("DescribeTable", {"TableName": name})["Table"]
         indexes = described.get("GlobalSecondaryIndexes", [])
         return described["TableStatus"] == "ACTIVE" and all(
             index["IndexStatus"] == "ACTIVE" for index in indexes
         )
 
-    until(active, timeout_s, "the table is active")
+    until(active, timeout_s, "the table and its indexes are active")
+
+
+def index_states(client: Client, name: str = TABLE) -> dict[str, str]:
+    table = client.call("DescribeTable", {"TableName": name})["Table"]
+    indexes = table.get("GlobalSecondaryIndexes", [])
+    return {index["IndexName"]: index["IndexStatus"] for index in indexes}
+
+
+def addition(index: str, name: str = TABLE) -> Json:
+    """An UpdateTable that adds one of the two indexes."""
+    whole = definition()
+    create = next(one for one in whole["GlobalSecondaryIndexes"] if one["IndexName"] == index)
+    keys = {element["AttributeName"] for element in create["KeySchema"]}
+    return {
+        "TableName": name,
+        "AttributeDefinitions": [
+            one for one in whole["AttributeDefinitions"] if one["AttributeName"] in keys
+        ],
+        "GlobalSecondaryIndexUpdates": [{"Create": create}],
+    }
+
+
+def removal(index: str, name: str = TABLE) -> Json:
+    """An UpdateTable that removes an index."""
+    delete = {"Delete": {"IndexName": index}}
+    return {"TableName": name, "GlobalSecondaryIndexUpdates": [delete]}
 
 
 def query(client: Client, request: Json) -> Iterator[Json]:
@@ -183,6 +215,7 @@ def await_indexes(
     base: Mapping[Key, Json],
     table: str = TABLE,
     timeout_s: float = INDEX_TIMEOUT_S,
+    indexes: Iterable[str] = INDEXES,
 ) -> str | None:
     """Wait until each index equals the projection of its base; return what still differs in the end.
 
@@ -190,7 +223,7 @@ def await_indexes(
     """
     if problem := local_index_problem(client, base, table):
         return problem
-    for index in (BY_GROUP, BY_COLOUR):
+    for index in indexes:
         last: list[str] = []
 
         def equal(index: str = index, last: list[str] = last) -> bool:

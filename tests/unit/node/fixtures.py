@@ -21,7 +21,7 @@ from gramme.commands import (
 from gramme.model.item import Item
 from gramme.model.table import Index, KeyAttribute, Table
 from gramme.node.commit import CommitLoop
-from gramme.node.engine.api import Operation
+from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.keyspace import ReplicaSettings, ReplicaState
 from gramme.node.engine.memory import MemoryEngine
 from gramme.node.meta import EMPTY_STATE
@@ -39,8 +39,8 @@ INDEXED = Table(1, "0" * 12, "local", "indexed", KeyAttribute("id", "S"), None, 
 class GatedEngine(MemoryEngine):
     """Its flushes wait for the gate, and it counts them and remembers the writes."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, rows: dict[Family, dict[bytes, bytes]] | None = None) -> None:
+        super().__init__(rows)
         self.gate = asyncio.Event()
         self.gate.set()
         self.flushes = 0

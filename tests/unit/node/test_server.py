@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import orjson
 import pytest
 from msgspec.structs import replace
 
 from gramme.capacity import item_size
-from gramme.clock import VirtualClock
 from gramme.commands import AlterTable, CreateTable, DeleteTable, Put, Totals, Written
 from gramme.errors import ResourceNotFound, TableChanged, Throttling, ValidationError
 from gramme.model.table import KeyAttribute, LocalIndex
 from gramme.node.engine.api import Family
-from gramme.node.engine.keyspace import TableRecord
-from gramme.node.server import SLICE_BYTES_PROPOSED, Node, NodeSettings
-from gramme.partitions import TOKEN_BYTES, Partition
-from tests.unit.node.fixtures import INDEXED, NOW_MS, GatedEngine, a_delete, a_get, a_put, settle
+from gramme.node.server import SLICE_BYTES_PROPOSED
+from gramme.partitions import TOKEN_BYTES
+from tests.unit.node.fixtures import INDEXED, NOW_MS, a_delete, a_get, a_put, settle
+from tests.unit.node.running import running
 
 DELETE = DeleteTable(INDEXED.account, INDEXED.region, INDEXED.name)
 WITH_LOCAL = replace(
@@ -28,36 +25,6 @@ WITH_LOCAL = replace(
     range=KeyAttribute("sort", "S"),
     local_indexes=(LocalIndex(0, "local", KeyAttribute("colour", "S"), "KEYS_ONLY"),),
 )
-
-
-class Running:
-    def __init__(self, node: Node, engine: GatedEngine, task: asyncio.Task[None]) -> None:
-        self.node = node
-        self.engine = engine
-        self.task = task
-        self.records: list[TableRecord] = []
-        self.dropped: list[str] = []
-        node.on_table = self.records.append
-        node.on_drop = lambda table: self.dropped.append(table.name)
-
-    async def create(self, partitions: int = 1) -> Partition:
-        await self.node.administer(CreateTable(INDEXED, partitions))
-        return self.records[-1].partitions[0]
-
-
-@asynccontextmanager
-async def running() -> AsyncIterator[Running]:
-    engine = GatedEngine()
-    failures: list[str] = []
-    node = Node(engine, VirtualClock(NOW_MS), NodeSettings(b"s" * 16), failures.append)
-    ready = asyncio.Event()
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(node.run(ready))
-        await ready.wait()
-        yield Running(node, engine, task)
-        engine.gate.set()
-        node.stop()
-    assert failures == []
 
 
 async def test_a_table_deleted_while_its_index_is_fed_harms_nothing() -> None:

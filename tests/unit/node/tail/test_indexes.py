@@ -168,12 +168,16 @@ async def test_rows_of_one_message_see_each_other() -> None:
         assert replica.state.item_count == 1
 
 
-def a_tailer(made: Parts, base: Replica, target: IndexTarget) -> Tailer:
+def a_reader(base: Replica, target: IndexTarget, *, filling: bool = False) -> IndexReader:
     async def send(group: int, write: IndexWrite) -> None:
         await target.apply(write)
 
-    everywhere = Partition(GroupId(20), TableId(2), 0, TOKEN_SPACE - 1, 1)
-    reader = IndexReader(base, BY_COLOUR, PartitionMap([everywhere]), SEED, send)
+    everywhere = PartitionMap([Partition(GroupId(20), TableId(2), 0, TOKEN_SPACE - 1, 1)])
+    return IndexReader(base, BY_COLOUR, everywhere, SEED, send, filling=filling)
+
+
+def a_tailer(made: Parts, base: Replica, target: IndexTarget) -> Tailer:
+    reader = a_reader(base, target)
     base.watched = True
     return Tailer(made.engine, base, Cursors(made.engine, base, [2]), reader, made.clock)
 
@@ -249,3 +253,66 @@ async def test_a_new_tailer_says_how_far_the_last_one_had_come() -> None:
 
         assert list(made.engine.scan(Family.DEDUPE, b"", b"\xff" * 9)) == []
         tailing.cancel()
+
+
+async def test_changes_that_are_not_even_written_go_with_the_last_reader() -> None:
+    async with parts() as made:
+        base = made.replica(INDEXED)
+        base.watched = True
+        cursors = Cursors(made.engine, base, [2])
+        await base.write(a_put("a", colour="red"))
+        put = asyncio.ensure_future(base.write(a_put("b", colour="red")))
+        await asyncio.sleep(0)
+
+        await base.propose_rows(cursors.drop(2)).flushed
+        await put
+
+        assert list(made.engine.scan(Family.CHANGE, b"", b"\xff" * 9)) == []
+
+
+async def test_what_only_a_dropped_reader_needed_is_removed() -> None:
+    async with parts() as made:
+        base = made.replica(INDEXED)
+        base.watched = True
+        cursors = Cursors(made.engine, base, [2, 3])
+        for id in ("a", "b", "c"):
+            await base.write(a_put(id, colour="red"))
+        await cursors.save(3, Version(2, 0)).flushed
+
+        await base.propose_rows(cursors.drop(2)).flushed
+
+        assert len(list(made.engine.scan(Family.CHANGE, b"", b"\xff" * 9))) == 1
+        assert Cursors(made.engine, base, [2, 3]).saved(3) == Version(2, 0)
+
+
+async def test_no_tombstone_goes_while_the_index_is_filled() -> None:
+    async with parts() as made:
+        base = made.replica(INDEXED)
+        target, _ = a_target(made)
+        reader = a_reader(base, target, filling=True)
+        await target.apply(a_write(a_row(5, None)))
+
+        await reader.passed(Version(5, 0))
+        assert len(list(made.engine.scan(Family.DEDUPE, b"", b"\xff" * 9))) == 1
+
+        await reader.filled()
+        assert list(made.engine.scan(Family.DEDUPE, b"", b"\xff" * 9)) == []
+
+
+async def test_a_tailer_knows_up_to_which_entry_it_is_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tailer, "BATCH_CHANGES_MAX", 2)
+    async with parts() as made:
+        base = made.replica(INDEXED)
+        target, index = a_target(made)
+        tailing = a_tailer(made, base, target)
+        writes = [a_put(str(number), colour="red") for number in range(5)]
+        for round in base.begin(writes, 1 << 20).rounds:
+            await round.flushed
+
+        task = asyncio.ensure_future(tailing.run())
+        await tailing.reached(1)
+
+        assert index.state.item_count == 5
+        task.cancel()

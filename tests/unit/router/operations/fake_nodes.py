@@ -119,7 +119,12 @@ class FakeNodes:
         if entry.table != table:
             raise TableChanged("changed")
         self.altered += 1
-        self.catalog.put(replace(entry, table=command.table))
+        maps = dict(entry.index_partitions)
+        for index in command.table.indexes:
+            if index.name not in maps:
+                self.created += 1
+                maps[index.name] = self._map(self.created * 100, command.partitions)
+        self.catalog.put(replace(entry, table=command.table, index_partitions=maps))
         return command.table
 
     async def totals(self, partitions: Sequence[Partition]) -> Totals:

@@ -65,20 +65,6 @@ def test_tags_answer_nothing(router: Router) -> None:
             {"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]},
             "ReplicaUpdates is not supported yet",
         ),
-        (
-            {
-                "GlobalSecondaryIndexUpdates": [
-                    {
-                        "Create": {
-                            "IndexName": "gsi",
-                            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                            "Projection": {"ProjectionType": "ALL"},
-                        }
-                    }
-                ]
-            },
-            "Create of a global index is not supported yet",
-        ),
     ],
 )
 def test_what_is_not_built_is_refused(router: Router, changes: Body, message: str) -> None:
