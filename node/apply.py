@@ -70,37 +70,49 @@ def local_rows(
     rows: list[Row] = []
     sums: list[tuple[int, int]] = []
     for index, (count, size) in zip(table.local_indexes, totals or _none(table), strict=True):
-        old_key, old_view = _local_view(table, index, key, before)
-        new_key, new_view = _local_view(table, index, key, after)
+        old_view = _local_view(table, index, key, before, old)
+        new_view = _local_view(table, index, key, after, row.value)
         if old_view is not None:
-            count, size = count - 1, size - item_size(old_view)
-            if old_key != new_key:
-                rows.append(Row(Family.LSI, old_key, None))
+            count, size = count - 1, size - old_view.size
+            if new_view is None or new_view.key != old_view.key:
+                rows.append(Row(Family.LSI, old_view.key, None))
         if new_view is not None:
-            new_size = item_size(new_view)
-            count, size = count + 1, size + new_size
-            if old_key != new_key or old_view != new_view:
-                value = encode_stored(encode_item(new_view), new_size, version, stamp)
-                rows.append(Row(Family.LSI, new_key, value))
+            count, size = count + 1, size + new_view.size
+            if old_view is None or (old_view.key, old_view.item) != (new_view.key, new_view.item):
+                # All of an item is stored as the item is.
+                value = row.value if index.projection == "ALL" else new_view.stored(version, stamp)
+                rows.append(Row(Family.LSI, new_view.key, value))
         sums.append((count, size))
     return LocalRows(rows, tuple(sums))
 
 
-def _none(table: Table) -> LocalTotals:
-    return ((0, 0),) * len(table.local_indexes)
+class _LocalView(NamedTuple):
+    """A row of a local index: its key, what it shows of the item, and the size of that."""
+
+    key: bytes
+    item: Item
+    size: int
+
+    def stored(self, version: Version, stamp: Stamp) -> bytes:
+        return encode_stored(encode_item(self.item), self.size, version, stamp)
 
 
 def _local_view(
-    table: Table, index: LocalIndex, key: bytes, item: Item | None
-) -> tuple[bytes, Item | None]:
-    """The key of the item's row in the index, and what the row shows; no key and None if it has no row."""
-    if item is None or not has_key(index, item):
-        return b"", None
+    table: Table, index: LocalIndex, key: bytes, item: Item | None, stored: bytes | None
+) -> _LocalView | None:
+    """The row that the index has for an item, whose stored form is `stored`; None if it has none."""
+    if item is None or stored is None or not has_key(index, item):
+        return None
     hashed = encode_component(table.hash.type, item[table.hash.name])
     split = TOKEN_BYTES + len(hashed)
     ranged = encode_component(index.range.type, item[index.range.name])
     row_key = table_prefix(index.id) + key[:split] + ranged + key[split:]
-    return row_key, project(table, index, item)
+    view = project(table, index, item)
+    return _LocalView(row_key, view, size_of(stored) if view is item else item_size(view))
+
+
+def _none(table: Table) -> LocalTotals:
+    return ((0, 0),) * len(table.local_indexes)
 
 
 def next_state(

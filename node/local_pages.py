@@ -24,7 +24,7 @@ from gramme.partitions import TOKEN_BYTES
 
 # About a millisecond of work, as for other pages: each fetched item is found by itself and may be decoded.
 SLICE_BYTES_FETCHED = 64 << 10
-SLICE_FETCHES = 32
+SLICE_FETCHES = 64
 
 Range = tuple[bytes, bytes]
 # What a page must wait for that shows what the engine has under a token just now; under any, if it is empty.

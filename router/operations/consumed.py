@@ -16,19 +16,19 @@ from gramme.commands import Written
 
 @dataclass(slots=True)
 class Used:
-    """Units by who used them. `table` is None where a global index was read, which leaves the table alone."""
+    """Units by who used them. The table is told of even if an index did all the work."""
 
-    table: float | None = 0.0
+    table: float = 0.0
     in_global: dict[str, float] = field(default_factory=dict)
     in_local: dict[str, float] = field(default_factory=dict)
 
     @property
     def total(self) -> float:
-        return (self.table or 0.0) + sum(self.in_global.values()) + sum(self.in_local.values())
+        return self.table + sum(self.in_global.values()) + sum(self.in_local.values())
 
     def add(self, written: Written) -> None:
         """A write is charged for the larger of the two images, and in each index that it changes."""
-        self.table = (self.table or 0.0) + write_units(max(written.old_size, written.new_size))
+        self.table += write_units(max(written.old_size, written.new_size))
         units = written.index_units
         if units is not None:
             _add(self.in_global, units.in_global)
@@ -68,7 +68,7 @@ def _capacity(body: dict[str, Any], name: str, used: Used) -> str:
 
 
 def _breakdown(used: Used) -> str:
-    told = "" if used.table is None else f',"Table":{{"CapacityUnits":{used.table}}}'
+    told = f',"Table":{{"CapacityUnits":{used.table}}}'
     for member, units in (
         ("LocalSecondaryIndexes", used.in_local),
         ("GlobalSecondaryIndexes", used.in_global),

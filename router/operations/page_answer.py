@@ -33,4 +33,4 @@ def _used(target: Target, page: Page, consistent: bool) -> Used:
         # But what is fetched from the table is: each item is read by itself.
         fetched = float(page.fetched_blocks) if consistent else page.fetched_blocks / 2
         return Used(fetched, in_local={index.name: units})
-    return Used(None, in_global={index.name: units})
+    return Used(in_global={index.name: units})

@@ -157,6 +157,7 @@ def test_reading_an_index_is_charged_to_it(dynamodb: DynamoDBClient, indexed: st
 
     consumed = answer["ConsumedCapacity"]
     assert consumed["CapacityUnits"] == 0.5
+    assert consumed["Table"] == {"CapacityUnits": 0.0}
     assert consumed["GlobalSecondaryIndexes"] == {"all": {"CapacityUnits": 0.5}}
 
 

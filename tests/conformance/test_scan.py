@@ -277,6 +277,7 @@ def test_capacity_of_an_index_is_told_by_its_name(dynamodb: DynamoDBClient, fill
     assert answer["ConsumedCapacity"] == {
         "TableName": filled,
         "CapacityUnits": 0.5,
+        "Table": {"CapacityUnits": 0.0},
         "GlobalSecondaryIndexes": {"by-group": {"CapacityUnits": 0.5}},
     }
 
