@@ -45,6 +45,7 @@ INVALID = "One or more parameter values were invalid: "
 TOO_LARGE = "Item size has exceeded the maximum allowed size"
 # No item may be larger, so of a list or map that is, the rest need not be looked at: there may be millions.
 ITEM_SIZE_MAX: Final = 409_600
+NO_NAME = "Empty attribute name"
 LONG_NAME = f"Attribute name is too large, must be less than {NAME_SIZE_MAX + 1} bytes"
 
 
@@ -61,6 +62,8 @@ def normalise_item(item: Item) -> int:
         if length > NAME_SIZE_MAX:
             raise ValidationError(LONG_NAME)
         size += length
+    if "" in item:
+        raise ValidationError(NO_NAME)
     return size
 
 

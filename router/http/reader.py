@@ -201,10 +201,10 @@ class RequestReader:
 
     def _check_head(self) -> None:
         if len(self._target) > self._limits.line_bytes_max:
-            raise Refused(414)
+            raise Refused(400)
         sizes_bytes = (len(name) + len(value) + 4 for name, value in self._raw_headers.items())
         if sum(sizes_bytes) > self._limits.headers_bytes_max:
-            raise Refused(431)
+            raise Refused(400)
 
     def _check_partial(self, read_bytes: int) -> None:
         """Bound what the parser keeps of an unfinished head, or of the trailers of a chunked body.
@@ -213,7 +213,7 @@ class RequestReader:
         last moved: began, came to its body, or got more of it.
         """
         if len(self._target) > self._limits.line_bytes_max:
-            self._refuse(414)
+            self._refuse(400)
         mark = (self.requests, self.phase, self._body_bytes)
         if mark != self._mark:
             self._mark = mark
@@ -221,7 +221,7 @@ class RequestReader:
             return
         self._quiet_bytes += read_bytes
         if self._quiet_bytes > self._limits.headers_bytes_max + self._limits.line_bytes_max:
-            self._refuse(431)
+            self._refuse(400)
 
     def _go_on_without_upgrade(self, rest: bytes) -> None:
         """Read the request as if it had not asked for another protocol; Java's client asks for h2c.

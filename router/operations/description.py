@@ -79,7 +79,7 @@ def _describe(table: Table, status: TableStatus, measured: Measured) -> dict[str
 
 def _describe_deleted(table: Table, measured: Measured) -> dict[str, Any]:
     """DynamoDB shows less of a table that it is taking away."""
-    return {
+    description: dict[str, Any] = {
         "TableName": table.name,
         "TableStatus": "DELETING",
         "ProvisionedThroughput": _throughput(table.provisioned, table.history, measured.now_ms),
@@ -89,6 +89,10 @@ def _describe_deleted(table: Table, measured: Measured) -> dict[str, Any]:
         "TableId": table.uuid,
         "DeletionProtectionEnabled": False,
     }
+    billing = _describe_billing(table, "DELETING")
+    if billing is not None:
+        description["BillingModeSummary"] = billing
+    return description
 
 
 def _describe_billing(table: Table, status: TableStatus) -> dict[str, Any] | None:

@@ -334,7 +334,7 @@ def test_an_old_client_is_answered_and_closed(wire: Wire) -> None:
 def test_a_head_of_more_than_16_kb_is_refused(wire: Wire, head: bytes) -> None:
     wire.send(head + b"\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
 
-    assert 400 <= wire.answer().status < 500
+    assert wire.answer().status == 400
 
 
 @pytest.mark.parametrize("operation", ["ListTables", "DescribeTable", "Nonsense"])
