@@ -75,7 +75,8 @@ def choose_encoding(accept: bytes) -> str | None:
     wishes: dict[str, float] = {}
     for element in accept.decode("latin-1").lower().split(","):
         name, _, parameters = element.partition(";")
-        wishes.setdefault(name.strip(), _quality(parameters))
+        name = name.strip()
+        wishes[name] = max(wishes.get(name, 0.0), _quality(parameters))
     anything = wishes.pop("*", 0.0)
     named = [(quality, name) for name, quality in wishes.items() if name in _PREFERENCE]
     unnamed = [(anything, name) for name in _PREFERENCE if name not in wishes]
@@ -85,14 +86,12 @@ def choose_encoding(accept: bytes) -> str | None:
 
 
 def _quality(parameters: str) -> float:
-    for parameter in parameters.split(";"):
-        name, _, value = parameter.partition("=")
-        if name.strip() == "q":
-            try:
-                return float(value)
-            except ValueError:
-                return 0.0
-    return 1.0
+    """What follows the first `q=`, wherever that is, and no more than 1, which is also for what is no number."""
+    _, _, rest = parameters.partition("q=")
+    try:
+        return min(float(rest.partition(";")[0]), 1.0)
+    except ValueError:
+        return 1.0
 
 
 def compress(encoding: str, body: bytes) -> bytes:

@@ -110,7 +110,9 @@ def _describe_deleted(table: Table, measured: Measured) -> dict[str, Any]:
         "DeletionProtectionEnabled": False,
     }
     billing = _describe_billing(table, "DELETING")
-    return description if billing is None else description | {"BillingModeSummary": billing}
+    if billing is not None:
+        description["BillingModeSummary"] = billing
+    return description
 
 
 def _describe_billing(table: Table, status: TableStatus) -> dict[str, Any] | None:

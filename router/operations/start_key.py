@@ -77,8 +77,17 @@ def start_row(seed: bytes, target: Target, key: Item, wanted: KeyRange, bounds: 
     if partition != bounds.partition:
         raise ValidationError(_ONE_ROW if has_predicate else _OUTSIDE)
     if names_one_row(target, wanted):
-        raise ValidationError(_ONE_ROW)
+        raise ValidationError(_ONE_ROW if target.ranges else _no_sort_key(target, key))
     return partition + tail
+
+
+def _no_sort_key(target: Target, key: Item) -> str:
+    name = target.table.hash.name
+    ((kind, content),) = key[name].items()
+    return (
+        "The provided exclusive start key is invalid: "
+        f"ExclusiveStartKey: {{{name}=AttributeValue: {{{kind}:{content}}}}}"
+    )
 
 
 def start_row_of_scan(seed: bytes, target: Target, key: Item) -> bytes:

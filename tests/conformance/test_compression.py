@@ -63,6 +63,20 @@ def test_a_request_may_be_compressed_in_other_ways(
         ("gzip", 3000, None),
         ("br, gzip;q=0.5", 6000, "gzip"),
         ("gzip;q=0", 6000, None),
+        ("*", 6000, "gzip"),
+        ("*, deflate", 6000, "deflate"),
+        ("*, gzip;q=0.5", 6000, "deflate"),
+        ("*;q=0.5, identity", 6000, "gzip"),
+        # What is not written as it should be is read as DynamoDB reads it.
+        ("gzip;q=31, deflate;q=51", 6000, "gzip"),
+        ("deflate;q=0.5, gzip;q=1;q=0.2", 6000, "gzip"),
+        ("deflate;q=0.5, gzip;q=0.x", 6000, "gzip"),
+        ("deflate;q=-0.5, gzip;q=0.2", 6000, "gzip"),
+        ("gzip;q= 0;q=1", 6000, None),
+        ("gzip;q =0;q=1", 6000, "gzip"),
+        ("gzip;nq=0;q=1", 6000, None),
+        ("gzip;q=0, gzip;q=1, gzip;q=0", 6000, "gzip"),
+        ('"gzip"', 6000, None),
     ],
 )
 def test_a_large_answer_is_compressed_if_the_client_wants_it(

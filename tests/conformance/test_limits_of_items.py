@@ -358,3 +358,22 @@ def test_update_gives_no_attribute_a_longer_name(
     )
 
     assert TOO_LONG in message
+
+
+def test_attribute_has_a_name(dynamodb: DynamoDBClient, table: str, pk: str) -> None:
+    key: Item = {"pk": {"S": pk}}
+    update: Any = {"": {"Action": "PUT", "Value": {"N": "1"}}}
+
+    for message in (
+        invalid(dynamodb.put_item, TableName=table, Item=key | {"": {"N": "1"}}),
+        invalid(dynamodb.get_item, TableName=table, Key=key, AttributesToGet=[""]),
+        invalid(dynamodb.update_item, TableName=table, Key=key, AttributeUpdates=update),
+        invalid(
+            dynamodb.get_item,
+            TableName=table,
+            Key=key,
+            ProjectionExpression="#n",
+            ExpressionAttributeNames={"#n": ""},
+        ),
+    ):
+        assert "Empty attribute name" in message

@@ -278,7 +278,9 @@ def test_query_for_one_item_cannot_go_on(dynamodb: DynamoDBClient, table: str) -
         ExclusiveStartKey={"pk": {"S": "a"}},
     )
 
-    assert message == "The query can return at most one row and cannot be restarted"
+    assert message == (
+        "The provided exclusive start key is invalid: ExclusiveStartKey: {pk=AttributeValue: {S:a}}"
+    )
 
 
 @pytest.mark.parametrize("operator", ["=", ">="])

@@ -30,7 +30,7 @@ SCALARS: st.SearchStrategy[dict[str, Any]] = st.one_of(
     ),
     st.sets(BINARIES, min_size=1).map(lambda binaries: {"BS": list(binaries)}),
 )
-NAMES = st.text(max_size=6)
+NAMES = st.text(min_size=1, max_size=6)
 VALUES = st.recursive(
     SCALARS,
     lambda values: st.one_of(

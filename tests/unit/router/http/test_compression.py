@@ -99,7 +99,7 @@ def test_a_body_may_grow_up_to_the_limit() -> None:
         (b"gzip;q=0.8, deflate;q=0.9", "deflate"),
         (b"br, gzip;q=0, deflate; q = 0.5 , identity;q=0", "deflate"),
         (b"gzip ;q=0", None),
-        (b"gzip;q=nonsense", None),
+        (b"gzip;q=nonsense", "gzip"),
         (b"*", "gzip"),
         (b"*;q=0", None),
         (b"*, deflate;q=0.5", "gzip"),

@@ -208,22 +208,22 @@ def test_the_good_requests_before_a_bad_one_are_read() -> None:
 
 @pytest.mark.parametrize("cut", [50_000, 10_000], ids=["at once", "in pieces"])
 @pytest.mark.parametrize(
-    ("head", "status"),
+    "head",
     [
-        (b"GET /" + b"a" * 17_000 + b" HTTP/1.1\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nX: " + b"a" * 17_000 + b"\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\n" + b"".join(b"X%d: a\r\n" % n for n in range(2000)) + b"\r\n", 400),
+        b"GET /" + b"a" * 17_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nX: " + b"a" * 17_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"".join(b"X%d: a\r\n" % n for n in range(2000)) + b"\r\n",
     ],
     ids=["line", "value", "many"],
 )
-def test_a_head_has_a_largest_size(head: bytes, status: int, cut: int) -> None:
+def test_a_head_has_a_largest_size(head: bytes, cut: int) -> None:
     reading = Reading()
 
     with pytest.raises(Refused) as refused:
         for start in range(0, len(head), cut):
             reading.reader.feed(head[start : start + cut])
 
-    assert refused.value.status == status
+    assert refused.value.status == 400
 
 
 def test_a_head_that_fits_is_read_though_much_is_read_at_once() -> None:

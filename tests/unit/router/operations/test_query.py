@@ -319,4 +319,6 @@ def test_hash_only_table_has_no_second_page(router: Router) -> None:
 
     message = router.refusal("Query", body, ValidationError)
 
-    assert message == "The query can return at most one row and cannot be restarted"
+    assert message == (
+        "The provided exclusive start key is invalid: ExclusiveStartKey: {id=AttributeValue: {S:x}}"
+    )
