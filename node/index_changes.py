@@ -93,11 +93,12 @@ class IndexChanges:
                 self._building[index.id].cancel()
             self._work(self._removing, index, self._remove(record, index))
         elif index.id not in self._building:
-            where, add_feed = (
-                PartitionMap(record.index_partitions[index.name]),
-                self._groups.add_feed,
-            )
-            begun = [add_feed(partition.group, index, where) for partition in record.partitions]
+            where = PartitionMap(record.index_partitions[index.name])
+            # After a crash some groups may not know of the index yet.
+            begun = [
+                self._groups.add_feed(partition.group, index, where)
+                for partition in record.partitions
+            ]
             self._work(self._building, index, self._build(record, index, begun))
 
     def _work(

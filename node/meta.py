@@ -144,7 +144,9 @@ class Meta:
                 "or deleted."
             )
         if table.status == "UPDATING":
-            raise ResourceInUse(f"{STILL_IN_USE}Table is being updated: {table.name}")
+            raise ResourceInUse(
+                f"{STILL_IN_USE}Table: {table.name} is in the process of being updated."
+            )
         if table.deletion_protection and table.status != "DELETING":
             raise ValidationError(
                 "Resource cannot be deleted as it is currently protected against deletion. "

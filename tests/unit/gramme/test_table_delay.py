@@ -113,7 +113,7 @@ def test_table_in_update_goes_on_working(slow: Slow) -> None:
     slow.dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
     assert refusal(slow.dynamodb.delete_table, TableName=name) == (
         "ResourceInUseException",
-        f"{IN_USE}Table is being updated: {name}",
+        f"{IN_USE}Table: {name} is in the process of being updated.",
     )
     assert refusal(slow.dynamodb.update_table, TableName=name, BillingMode="PAY_PER_REQUEST") == (
         "ResourceInUseException",
