@@ -197,6 +197,16 @@ def test_a_hundred_projected_attributes_are_the_most(dynamodb: DynamoDBClient) -
     )
 
 
+def test_twenty_projected_attributes_are_the_most_of_one_index(dynamodb: DynamoDBClient) -> None:
+    names = tuple(f"a{number}" for number in range(21))
+    parameters = a_table("pk:S sk:N", Lsi("lsi", "pk:S n:N", "INCLUDE", names))
+
+    message = invalid(dynamodb.create_table, **parameters)
+
+    assert "'localSecondaryIndexes.1.member.projection.nonKeyAttributes'" in message
+    assert message.endswith("Member must have length less than or equal to 20")
+
+
 def test_unused_definition_is_refused(dynamodb: DynamoDBClient) -> None:
     parameters = a_table("pk:S sk:N", Lsi("lsi", "pk:S n:N"))
     parameters["AttributeDefinitions"] += definitions("x:S")
