@@ -13,6 +13,7 @@ from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.description import Measured, describe
 from gramme.router.operations.elastic_throughput import read_elastic
 from gramme.router.operations.encryption import read_encryption
+from gramme.router.operations.table_class import read_table_class
 from gramme.router.operations.table_indexes import (
     check_projected_names,
     read_indexes,
@@ -92,8 +93,9 @@ def _read_echo(body: dict[str, Any], provisioned: tuple[int, int] | None) -> dic
     encryption = read_encryption(body.get("SSESpecification"))
     if encryption is not None:
         echo["SSESpecification"] = encryption
-    if body.get("TableClass") is not None:
-        echo["TableClass"] = body["TableClass"]
+    table_class = read_table_class(body)
+    if table_class is not None:
+        echo["TableClass"] = table_class
     tags = read_tags(body.get("Tags") or ())
     if tags:
         echo["Tags"] = [{"Key": key, "Value": value} for key, value in tags.items()]

@@ -73,6 +73,11 @@ def check_index_updates(table: Table, updates: Sequence[IndexUpdate]) -> None:
             is_there = index is not None and index.phase == "ACTIVE"
             if is_there or table.local_index(update.name) is not None:
                 raise ValidationError("Attempting to create an index which already exists")
+        elif table.local_index(update.name) is not None:
+            verb = update.action.lower()
+            raise ValidationError(
+                f"Cannot {verb} an index that is not a GlobalSecondaryIndex: {update.name}"
+            )
         elif index is None:
             raise ResourceNotFound(
                 f"Requested resource not found: Index {update.name} for table {table.name}"

@@ -45,7 +45,7 @@ def read_local_indexes(
         indexes.append(index)
     if len(indexes) > LOCAL_INDEXES_MAX:
         raise ValidationError(
-            f"{INVALID}LocalSecondaryIndex count exceeds the per-table limit of {LOCAL_INDEXES_MAX}"
+            f"{INVALID}Number of LocalSecondaryIndexes exceeds per-table limit of {LOCAL_INDEXES_MAX}"
         )
     return tuple(indexes)
 

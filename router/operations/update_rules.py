@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gramme.errors import ValidationError
+from gramme.router.operations.table_class import read_table_class
 from gramme.router.operations.table_key import INVALID
 
 # In DynamoDB's order and words, which include two members that are in no SDK.
@@ -61,6 +62,7 @@ def check_update(body: dict[str, Any]) -> None:
     _check_alone(asked, updates or ())
     _check_together(body, asked, updates or ())
     _check_billing(body)
+    read_table_class(body)
     for name in _NOT_BUILT:
         if name in asked:
             raise ValidationError(f"{name} is not supported yet")

@@ -22,6 +22,8 @@ _SHAPES: Final[dict[str, Shape]] = {
     TABLE_SHAPE: {"type": "string", "min": 1, "max": 255, "pattern": _NAME_PATTERN},
     # The model leaves room for the longer keys of global indexes.
     "TableKeySchema": {"type": "list", "member": "KeySchemaElement", "min": 1, "max": 2},
+    # Its values have words of their own, in `operations/table_class.py`.
+    "TableClass": {"type": "string"},
     # Tags have rules and words of their own, in `operations/tags.py`.
     "Tag": {"type": "structure", "members": {"Key": "TagKeyString", "Value": "TagValueString"}},
     "TagKeyString": {"type": "string"},

@@ -182,7 +182,7 @@ def test_five_local_indexes_are_the_most(dynamodb: DynamoDBClient) -> None:
 
     message = invalid(dynamodb.create_table, **a_table("pk:S sk:N", *indexes))
 
-    assert message == f"{INVALID}LocalSecondaryIndex count exceeds the per-table limit of 5"
+    assert message == f"{INVALID}Number of LocalSecondaryIndexes exceeds per-table limit of 5"
 
 
 def test_a_hundred_projected_attributes_are_the_most(dynamodb: DynamoDBClient) -> None:

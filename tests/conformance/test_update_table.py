@@ -432,3 +432,15 @@ def test_two_indexes_are_not_deleted_at_once(
         "Subscriber limit exceeded: Only 1 online index can be created or deleted "
         "simultaneously per table"
     )
+
+
+def test_class_is_one_of_two(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
+    message = (
+        "Invalid table-class parameter provided. Please try again with a valid table-class value: "
+        "[STANDARD, STANDARD_INFREQUENT_ACCESS]."
+    )
+
+    updated = invalid(dynamodb.update_table, TableName=tables.create(), TableClass="GLACIER")
+    created = invalid(dynamodb.create_table, **a_table(TableClass="GLACIER"))
+
+    assert (updated, created) == (message, message)

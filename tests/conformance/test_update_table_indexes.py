@@ -9,6 +9,7 @@ import pytest
 from tests.conformance.tables import (
     Gsi,
     Item,
+    Lsi,
     TableFactory,
     a_table,
     definitions,
@@ -476,3 +477,27 @@ def test_table_has_no_more_than_twenty_indexes(
         "Subscriber limit exceeded: Number of global secondary indexes "
         "exceeds per-table limit of 20"
     )
+
+
+def test_local_index_stays_as_it_is(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
+    name = tables.create("pk:S sk:S", Lsi("local", "pk:S n:N"))
+    changed = {"Update": {"IndexName": "local", "ProvisionedThroughput": UNITS}}
+
+    def refused(**request: Any) -> str:
+        return invalid(dynamodb.update_table, TableName=name, **request)
+
+    not_global = "an index that is not a GlobalSecondaryIndex: local"
+    assert refused(**deletion("local")) == f"Cannot delete {not_global}"
+    assert refused(GlobalSecondaryIndexUpdates=[changed]) == f"Cannot update {not_global}"
+    again = refused(**creation(Gsi("local", "group:S")))
+    assert again == "Attempting to create an index which already exists"
+
+
+def test_attribute_of_a_local_index_keeps_its_type(
+    dynamodb: DynamoDBClient, tables: TableFactory
+) -> None:
+    name = tables.create("pk:S sk:S", Lsi("local", "pk:S n:N"))
+
+    message = invalid(dynamodb.update_table, TableName=name, **creation(Gsi("by-n", "n:S")))
+
+    assert message.startswith(f"{INVALID}Attributes cannot be redefined.")
