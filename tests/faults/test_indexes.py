@@ -19,6 +19,7 @@ from tests.support.history import Key, item_of
 from tests.support.load import Load
 from tests.support.server import Server
 from tests.support.tables import BY_COLOUR, BY_GROUP, TABLE
+from tests.support.waiting import until
 
 SEED = int(os.environ.get("GRAMME_SEED", "20261118"))
 KILLS = 3
@@ -118,3 +119,25 @@ def test_indexes_come_and_go_whole_whenever_the_server_is_killed(
         assert problems(client, load, tables.INDEXES) == []
     # Otherwise the kills came too late to prove anything.
     assert {BY_GROUP: "CREATING"} in met
+
+
+def test_a_server_asked_to_stop_during_a_backfill_ends_in_order_and_goes_on_later(
+    tmp_path: Path,
+) -> None:
+    data, load = tmp_path / "data", Load(1, SEED)
+    with Server(data) as server, server.client() as client:
+        create_table(client)
+
+    with Server(data, environment=SLOW) as server, server.client() as client:
+        add(client, BY_GROUP)
+        until(lambda: backfilling(client), SETTLED_TIMEOUT_S, "the index is filled")
+        assert server.stop() == 0
+
+    with Server(data) as server, server.client() as client:
+        assert settle(client) == {BY_GROUP: "ACTIVE"}
+        assert problems(client, load, (BY_GROUP,)) == []
+
+
+def backfilling(client: Client) -> bool:
+    table = client.call("DescribeTable", {"TableName": TABLE})["Table"]
+    return bool(table["GlobalSecondaryIndexes"][0].get("Backfilling"))
