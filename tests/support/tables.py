@@ -57,6 +57,17 @@ def definition(name: str = TABLE) -> Json:
     }
 
 
+def without_global_indexes(name: str = TABLE) -> Json:
+    """The same table, to which indexes are added later."""
+    table = definition(name)
+    del table["GlobalSecondaryIndexes"]
+    schemas = [table, *table.get("LocalSecondaryIndexes", ())]
+    used = {element["AttributeName"] for one in schemas for element in one["KeySchema"]}
+    definitions = table["AttributeDefinitions"]
+    table["AttributeDefinitions"] = [one for one in definitions if one["AttributeName"] in used]
+    return table
+
+
 def key_schema(*names: str) -> list[Json]:
     kinds = ("HASH", "RANGE")
     return [
