@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from gramme.errors import ValidationError
 from gramme.expressions import checks, tree
@@ -25,6 +25,9 @@ from gramme.expressions.projection import Projection
 from gramme.expressions.update import UpdateExpression
 from gramme.model.item import Values
 from gramme.model.values import LONG_NAME, NAME_SIZE_MAX
+
+# The `#` or `:` included. What is valid is ASCII, so that characters are bytes.
+PLACEHOLDER_BYTES_MAX: Final = 255
 
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
@@ -208,6 +211,11 @@ def _check_values(values: Values) -> None:
 
 
 def _check_placeholder(kind: str, key: str, pattern: re.Pattern[str]) -> None:
+    if len(key) > PLACEHOLDER_BYTES_MAX:
+        raise ValidationError(
+            f"ExpressionAttribute{kind} contains invalid key: "
+            f'Key is longer than {PLACEHOLDER_BYTES_MAX} bytes; key: "{key}"'
+        )
     if not pattern.fullmatch(key):
         raise ValidationError(
             f'ExpressionAttribute{kind} contains invalid key: Syntax error; key: "{key}"'

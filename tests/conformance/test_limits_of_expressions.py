@@ -113,3 +113,25 @@ def test_index_of_a_list_fits_an_integer(dynamodb: DynamoDBClient, table: str, i
         "Invalid ConditionExpression: List index is not within the allowable range; "
         f"index: [{index}]"
     )
+
+
+@pytest.mark.parametrize("length", [255, 256])
+def test_placeholder_has_at_most_255_bytes(
+    dynamodb: DynamoDBClient, table: str, length: int
+) -> None:
+    name, value = "#".ljust(length, "n"), ":".ljust(length, "v")
+    of_name: Item = {
+        "expression": f"attribute_not_exists({name})",
+        "ExpressionAttributeNames": {name: "n"},
+    }
+    of_value: Item = {
+        "expression": f"a <> {value}",
+        "ExpressionAttributeValues": {value: {"S": "x"}},
+    }
+
+    for parameters in (of_name, of_value):
+        if length <= 255:
+            condition(dynamodb, table, **parameters)
+        else:
+            message = invalid(condition, dynamodb=dynamodb, table=table, **parameters)
+            assert "contains invalid key: " in message

@@ -143,6 +143,18 @@ def test_pages_follow_one_another(
     assert seen == (NUMBERS if forward else NUMBERS[::-1])
 
 
+def test_page_that_is_just_full_does_not_know_that_it_is_the_last(
+    dynamodb: DynamoDBClient, composite: str, numbers: str
+) -> None:
+    full = query(dynamodb, composite, numbers, Limit=len(NUMBERS))
+    after = query(dynamodb, composite, numbers, ExclusiveStartKey=full["LastEvaluatedKey"])
+    larger = query(dynamodb, composite, numbers, Limit=len(NUMBERS) + 1)
+
+    assert sort_keys(full) == NUMBERS
+    assert (after["Items"], "LastEvaluatedKey" in after) == ([], False)
+    assert "LastEvaluatedKey" not in larger
+
+
 def test_start_key_need_not_exist(dynamodb: DynamoDBClient, composite: str, numbers: str) -> None:
     key = {"pk": {"S": numbers}, "sk": {"N": "5"}}
 

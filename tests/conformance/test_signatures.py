@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -203,6 +204,9 @@ def test_a_signature_is_good_for_a_quarter_of_an_hour(
     assert answer.json()["__type"] == PREFIX + "InvalidSignatureException"
     assert answer.json()["message"].startswith(says)
     assert answer.json()["message"].endswith(" 15 min.)")
+    # An SDK takes the time from here, and signs again.
+    told = parsedate_to_datetime(answer.headers["date"])
+    assert abs(datetime.now(UTC) - told) < timedelta(minutes=2)
 
 
 def test_a_signature_of_ten_minutes_ago_is_still_good(
