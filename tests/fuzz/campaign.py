@@ -149,6 +149,7 @@ def summarise(tally: Tally, failures: int, memory: Memory, elapsed_s: float) -> 
         f"\n{tally.requests} requests of {operations} operations in {elapsed_s:.0f} s"
         f" ({rate:.0f}/s), {failures} bad; {tally.watched} refused writes looked into; {memory}"
     )
+    print(f"  slowest answer: {tally.slowest_s * 1000:.0f} ms, {tally.slowest}")
     for kind in sorted(kinds):
         print(f"  {kind}: {kinds[kind]}, {taken[kind] / kinds[kind]:.0%} accepted")
     for error, count in errors.most_common():
