@@ -11,9 +11,9 @@ from zlib import crc32
 
 import botocore.session
 import orjson
-from botocore.model import ServiceModel
+from botocore.model import OperationModel
 
-from tests.support.client import Answer
+from tests.support.client import OF_STREAMS, Answer
 
 # What the protocol and the front of the service say, of any operation.
 OF_THE_PROTOCOL: Final = frozenset(
@@ -84,12 +84,12 @@ def _refusal_problem(operation: str, body: Any) -> str | None:
 
 @cache
 def _errors(operation: str) -> frozenset[str]:
-    shapes = _model().operation_model(operation).error_shapes
+    shapes = _model(operation).error_shapes
     return frozenset(OF_THE_SERVICE + shape.name for shape in shapes)
 
 
 def _misfit(operation: str, body: Any) -> str | None:
-    shape = _model().operation_model(operation).output_shape
+    shape = _model(operation).output_shape
     return None if shape is None else _inside(shape, body, operation)
 
 
@@ -118,5 +118,6 @@ def _inside(shape: Any, value: Any, where: str) -> str | None:
 
 
 @cache
-def _model() -> ServiceModel:
-    return botocore.session.get_session().get_service_model("dynamodb")
+def _model(operation: str) -> OperationModel:
+    service = "dynamodbstreams" if operation in OF_STREAMS else "dynamodb"
+    return botocore.session.get_session().get_service_model(service).operation_model(operation)

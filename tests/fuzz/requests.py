@@ -17,6 +17,7 @@ from gramme.router.operations.all import OPERATIONS
 from gramme.router.validation import generated
 from tests.fuzz.expressions import Expressions
 from tests.fuzz.mistakes import hostile, one_thing_off
+from tests.fuzz.older import Older
 from tests.fuzz.shapes import Shapes
 from tests.fuzz.tables import PASSING, TABLES, Keys, TableSpec, index_definition
 from tests.fuzz.values import Json, Values
@@ -28,6 +29,8 @@ WEIGHTS = dict(PutItem=8, UpdateItem=8, Query=6, GetItem=4, Scan=4, DeleteItem=3
 WEIGHTS |= dict(BatchWriteItem=3, BatchGetItem=3, CreateTable=2, UpdateTable=2)  # noqa: C408
 UNSERVED = sorted(generated.OPERATIONS.keys() - OPERATIONS.keys())
 UNSERVED_SHARE = 0.01
+# With the parameters from before expressions.
+OLDER_SHARE = 0.2
 # Made from the model alone, also where there is a maker.
 PLAIN_SHARE = 0.15
 BATCH_MAX = 5
@@ -45,6 +48,7 @@ class Requests:
     def __init__(self, random: Random, region: str) -> None:
         self.random = random
         self.values = Values(random)
+        self._older = Older(self.values)
         self._shapes = Shapes(self.values, region)
         self._operations = sorted(OPERATIONS)
         self._weights = [WEIGHTS.get(name, 1) for name in self._operations]
@@ -90,9 +94,14 @@ class Requests:
                 body[name] = self.random.choice(values)
         return body
 
+    def _is_older(self) -> bool:
+        return self.random.random() < OLDER_SHARE
+
     def _write(self, body: Json, *returned: str) -> Json:
         expressions = Expressions(self.values)
-        if self.random.random() < 0.4:
+        if self._is_older():
+            body |= self._older.expected()
+        elif self.random.random() < 0.4:
             body["ConditionExpression"] = expressions.condition()
         self._sometimes(
             body,
@@ -114,10 +123,15 @@ class Requests:
     def _update(self) -> Json:
         table, expressions = self._table(), Expressions(self.values)
         body: Json = {"TableName": table.name, "Key": table.key(self.values)}
-        if self.random.random() < 0.9:
-            body["UpdateExpression"] = expressions.update()
-        if self.random.random() < 0.3:
-            body["ConditionExpression"] = expressions.condition()
+        if self._is_older():
+            body |= self._older.updates()
+            if self.random.random() < 0.4:
+                body |= self._older.expected()
+        else:
+            if self.random.random() < 0.9:
+                body["UpdateExpression"] = expressions.update()
+            if self.random.random() < 0.3:
+                body["ConditionExpression"] = expressions.condition()
         self._sometimes(
             body,
             ReturnValues=("NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"),
@@ -128,21 +142,26 @@ class Requests:
     def _get(self) -> Json:
         table, expressions = self._table(), Expressions(self.values)
         body: Json = {"TableName": table.name, "Key": table.key(self.values)}
-        if self.random.random() < 0.4:
+        if self._is_older():
+            body |= self._older.attributes()
+        elif self.random.random() < 0.4:
             body["ProjectionExpression"] = expressions.projection()
         self._sometimes(body, ConsistentRead=(True, False))
         return expressions.placed_in(body)
 
-    def _page(self, table: TableSpec, keys: Keys, expressions: Expressions) -> Json:
-        body: Json = {"TableName": table.name}
-        if keys.index:
-            body["IndexName"] = keys.index
+    def _narrow(self, body: Json, expressions: Expressions) -> None:
         if self.random.random() < 0.3:
             body["FilterExpression"] = expressions.condition()
         if self.random.random() < 0.3:
             body["ProjectionExpression"] = expressions.projection()
         else:
             self._sometimes(body, Select=("COUNT", "ALL_ATTRIBUTES"))
+
+    def _page(self, table: TableSpec, keys: Keys) -> Json:
+        """What Query and Scan have in common, without their filters."""
+        body: Json = {"TableName": table.name}
+        if keys.index:
+            body["IndexName"] = keys.index
         if not keys.index:
             self._sometimes(body, ConsistentRead=(True, False))
         return self._sometimes(
@@ -155,8 +174,14 @@ class Requests:
     def _query(self) -> Json:
         table, expressions = self._table(), Expressions(self.values)
         keys = self._keys(table)
-        body = self._page(table, keys, expressions)
-        body["KeyConditionExpression"] = expressions.key_condition(keys)
+        body = self._page(table, keys)
+        if self._is_older():
+            body |= self._older.key_conditions(keys)
+            if self.random.random() < 0.5:
+                body |= self._older.filter("QueryFilter", keys)
+        else:
+            body["KeyConditionExpression"] = expressions.key_condition(keys)
+            self._narrow(body, expressions)
         self._sometimes(body, ScanIndexForward=(True, False))
         self._sometimes(body, 0.1, ExclusiveStartKey=(self._start(table, keys),))
         return expressions.placed_in(body)
@@ -164,7 +189,11 @@ class Requests:
     def _scan(self) -> Json:
         table, expressions = self._table(), Expressions(self.values)
         keys = self._keys(table)
-        body = self._page(table, keys, expressions)
+        body = self._page(table, keys)
+        if self._is_older():
+            body |= self._older.filter("ScanFilter", keys)
+        else:
+            self._narrow(body, expressions)
         if self.random.random() < 0.3:
             total = self.random.choice((1, 2, 4, 1_000_000))
             body |= {"TotalSegments": total, "Segment": self.random.randrange(total)}

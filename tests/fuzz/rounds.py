@@ -6,6 +6,7 @@ refused must have changed nothing.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
@@ -21,12 +22,8 @@ from tests.support.waiting import Overdue, until
 
 # No answer may take longer: it is a hang.
 ANSWER_TIMEOUT_S = 20.0
-WRITES = frozenset(
-    """
-    PutItem UpdateItem DeleteItem BatchWriteItem CreateTable UpdateTable DeleteTable TagResource
-    UntagResource
-    """.split()  # noqa: SIM905
-)
+# All others may write.
+READS = ("Get", "BatchGet", "TransactGet", "Describe", "List", "Query", "Scan", "Search")
 # Of the writes, how many are watched for what they leave behind.
 WATCHED_SHARE = 0.25
 PAGES_MAX = 100
@@ -40,10 +37,18 @@ class Tally:
 
     outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     watched: int = 0
+    # The longest that an answer took, and what was asked.
+    slowest_s: float = 0.0
+    slowest: str = ""
 
     @property
     def requests(self) -> int:
         return self.outcomes.total()
+
+    def time(self, request: Request, taken_s: float) -> None:
+        if taken_s > self.slowest_s:
+            self.slowest_s = taken_s
+            self.slowest = f"{request.kind} {request.operation}, {len(request.body)} bytes"
 
 
 class Round:
@@ -78,14 +83,16 @@ class Round:
     def send(self, request: Request) -> str | None:
         """What is wrong with the answer to `request`, or with what it left behind; None if nothing is."""
         _, operation, body = request
-        writes = operation in WRITES
+        writes = not operation.startswith(READS)
         watched = writes and self._watch.random() < self._watched_share
         if watched and self._stored is None:
             self._stored = self._read_all()
+        began_s = time.monotonic()
         try:
             answer = self.client.ask(operation, body)
         except Lost as lost:
             return f"no answer: {lost}"
+        self._tally.time(request, time.monotonic() - began_s)
         error = error_type(answer)
         self._tally.outcomes[request.kind, operation, error] += 1
         wrong = problem(operation, answer)

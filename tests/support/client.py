@@ -15,6 +15,8 @@ import orjson
 Json = dict[str, Any]
 
 REGION = "us-east-1"
+# These are a service of their own, at the same address.
+OF_STREAMS = frozenset(("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"))
 CHUNK_BYTES = 256 * 1024
 
 
@@ -52,7 +54,7 @@ class Client:
         self._head = (
             f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
             f"Authorization: {authorization(region)}\r\nX-Amz-Date: 20260101T000000Z\r\n"
-            "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810."
+            "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: "
         )
 
     def call(self, operation: str, body: Json) -> Json:
@@ -68,7 +70,10 @@ class Client:
         self._send(operation, orjson.dumps(body))
 
     def _send(self, operation: str, payload: bytes) -> None:
-        head = f"{self._head}{operation}\r\nContent-Length: {len(payload)}\r\n\r\n"
+        service = "DynamoDBStreams" if operation in OF_STREAMS else "DynamoDB"
+        head = (
+            f"{self._head}{service}_20120810.{operation}\r\nContent-Length: {len(payload)}\r\n\r\n"
+        )
         try:
             self._socket.sendall(head.encode() + payload)
         except OSError as error:
