@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from email.utils import formatdate
 from types import CoroutineType
 from typing import Any, NamedTuple, TypeVar
 
@@ -83,16 +82,11 @@ class Dispatcher:
             else:
                 self._route(exchange)
         except GrammeError as error:
-            _reply_error(exchange, error, self._date())
+            _reply_error(exchange, error)
         except TooLarge:
             exchange.reply(413, b"", b"")
         except Exception:  # noqa: BLE001 - a bug must cost one request, not the connection
             _reply_bug(exchange)
-
-    def _date(self) -> bytes:
-        """The header line by which SDKs set their clocks right when a signature is refused for its time."""
-        date = formatdate(self._context.clock.now_ms() / 1000, usegmt=True)
-        return b"Date: %b\r\n" % date.encode()
 
     def _operate(self, exchange: Exchange, query: bytes) -> None:
         headers = exchange.headers
@@ -213,14 +207,14 @@ def _reply_not_found(exchange: Exchange) -> None:
     exchange.reply(404, b"", _NOT_FOUND)
 
 
-def _reply_error(exchange: Exchange, error: GrammeError, headers: bytes = b"") -> None:
+def _reply_error(exchange: Exchange, error: GrammeError) -> None:
     fields: dict[str, object] = {"__type": error.type}
     if error.message is not None:
         fields[error.message_field] = error.message
     if isinstance(error, ConditionalCheckFailed) and error.item is not None:
         fields["Item"] = orjson.Fragment(error.item)
     fields.update(error.fields())
-    exchange.reply(error.status, JSON, orjson.dumps(fields), headers)
+    exchange.reply(error.status, JSON, orjson.dumps(fields))
 
 
 def _reply_bug(exchange: Exchange, error: BaseException | None = None) -> None:

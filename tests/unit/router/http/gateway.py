@@ -14,13 +14,10 @@ from typing import Any, Self, cast
 import orjson
 import uvloop
 
-from gramme.clock import SystemClock
 from gramme.errors import ConditionalCheckFailed, Throttling
-from gramme.router.catalog import Catalog
 from gramme.router.http.dispatch import Dispatcher, Extension, Reply
 from gramme.router.http.limits import Limits
 from gramme.router.http.server import HttpServer
-from gramme.router.nodes import Nodes
 from gramme.router.operations.context import Caller, Context, Operation
 
 # Longer than anything takes: a test that waits so long has failed.
@@ -110,8 +107,7 @@ class Gateway:
             "Turn": self.holding.turn,
         }
         extensions: dict[str, Extension] = {"/_gramme/status": status}
-        # The operations here need nothing of it, and the dispatcher only the time.
-        context = Context(cast(Catalog, None), cast(Nodes, None), SystemClock(), 1)
+        context = cast(Context, None)
         dispatcher = Dispatcher(context, self.operations, extensions, limits.body_bytes_max)
         self.server = HttpServer(dispatcher, limits)
         self.port = 0
