@@ -77,7 +77,7 @@ def evaluate_update(
         return Outcome(False, None, 0, Written(None, 0, 0))
     before = update.key_item if old is None else old
     after = before if expression is None else expression.apply(before, update.values)
-    size = _checked_size(table, after)
+    size = _checked_size(table, before, after)
     old_size = 0 if current is None else size_of(current)
     body = encode_item(after)
     attributes = _returned(update, current, old, after, body)
@@ -85,13 +85,22 @@ def evaluate_update(
     return Outcome(not changes_nothing, body, size, Written(attributes, old_size, size))
 
 
-def _checked_size(table: Table, item: Item) -> int:
+def _checked_size(table: Table, before: Item, item: Item) -> int:
     if table.indexes:
-        check_index_keys(table, item)
+        _check_index_keys(table, before, item)
     size = item_size(item)
     if size > ITEM_SIZE_MAX:
         raise ValidationError("Item size to update has exceeded the maximum allowed size")
     return size
+
+
+def _check_index_keys(table: Table, before: Item, after: Item) -> None:
+    try:
+        check_index_keys(table, after)
+    except ValidationError:
+        # An item from before an index was added may have what cannot be a key there. Only a change of that is refused.
+        changed = {name: value for name, value in after.items() if before.get(name) != value}
+        check_index_keys(table, changed)
 
 
 def _returned(

@@ -172,6 +172,40 @@ def test_item_that_cannot_be_indexed_is_passed_over_and_refused_later(
         assert message.startswith("One or more parameter values ")
 
 
+def test_item_that_cannot_be_indexed_is_changed_elsewhere_and_put_right(
+    dynamodb: DynamoDBClient, tables: TableFactory
+) -> None:
+    name = tables.create()
+    put(dynamodb, name, "odd", group={"N": "1"})
+    update(dynamodb, name, **creation(BY_GROUP))
+    changes: dict[str, Any] = {
+        "TableName": name,
+        "Key": {"pk": {"S": "odd"}},
+        "UpdateExpression": "SET #name = :value",
+    }
+
+    dynamodb.update_item(
+        **changes,
+        ExpressionAttributeNames={"#name": "other"},
+        ExpressionAttributeValues={":value": {"S": "x"}},
+    )
+    again = invalid(
+        dynamodb.update_item,
+        **changes,
+        ExpressionAttributeNames={"#name": "group"},
+        ExpressionAttributeValues={":value": {"N": "2"}},
+    )
+    assert indexed(dynamodb, name, "g") == []
+    dynamodb.update_item(
+        **changes,
+        ExpressionAttributeNames={"#name": "group"},
+        ExpressionAttributeValues={":value": {"S": "g"}},
+    )
+
+    assert again.startswith(f"{INVALID}Type mismatch for Index Key group Expected: S Actual: N")
+    eventually(lambda: indexed(dynamodb, name, "g"), ["odd"])
+
+
 def test_index_is_removed(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
     name = tables.create("pk:S", BY_GROUP, Gsi("other", "other:S"))
     put(dynamodb, name, "a", group={"S": "g"}, other={"S": "o"})
