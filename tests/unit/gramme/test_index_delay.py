@@ -11,7 +11,7 @@ import pytest
 from gramme.embedded import serving
 from tests.conformance.tables import Gsi, definitions, invalid, refusal
 from tests.support.waiting import until
-from tests.unit.gramme.test_table_delay import DELAY_MS, IN_USE, TIMEOUT_S, Slow
+from tests.unit.gramme.slow import DELAY_MS, IN_USE, TIMEOUT_S, Slow
 
 BY_GROUP = Gsi("by-group", "group:S")
 OTHER = Gsi("other", "other:S")
