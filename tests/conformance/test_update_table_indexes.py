@@ -6,60 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conformance.index_changes import BY_GROUP, creation, deletion, settle, update
 from tests.conformance.tables import (
     Gsi,
     Item,
-    Lsi,
     TableFactory,
     a_table,
     definitions,
     eventually,
     invalid,
-    refusal,
 )
-from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 INVALID = "One or more parameter values were invalid: "
 UNITS = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
-# DynamoDB takes ten to twenty minutes for an empty table.
-SETTLED_TIMEOUT_S = 1800.0
-BY_GROUP = Gsi("by-group", "group:S")
-INDEXES_MAX = 20
-
-
-def creation(index: Gsi, **changes: Any) -> dict[str, Any]:
-    """What UpdateTable takes to add an index."""
-    return {
-        "AttributeDefinitions": definitions(index.key),
-        "GlobalSecondaryIndexUpdates": [{"Create": index.definition()}],
-    } | changes
-
-
-def deletion(name: str) -> dict[str, Any]:
-    return {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": name}}]}
-
-
-def settle(dynamodb: DynamoDBClient, name: str) -> dict[str, Any]:
-    """The table when it and all of its indexes are active."""
-
-    def settled() -> bool:
-        table = dynamodb.describe_table(TableName=name)["Table"]
-        indexes = table.get("GlobalSecondaryIndexes", [])
-        return all(
-            status == "ACTIVE"
-            for status in (table["TableStatus"], *(index["IndexStatus"] for index in indexes))
-        )
-
-    until(settled, SETTLED_TIMEOUT_S, f"{name} and its indexes are active")
-    return dict(dynamodb.describe_table(TableName=name)["Table"])
-
-
-def update(dynamodb: DynamoDBClient, name: str, **changes: Any) -> dict[str, Any]:
-    dynamodb.update_table(TableName=name, **changes)
-    return settle(dynamodb, name)
 
 
 def put(dynamodb: DynamoDBClient, table: str, pk: str, **attributes: Any) -> Item:
@@ -172,6 +134,40 @@ def test_item_that_cannot_be_indexed_is_passed_over_and_refused_later(
     for message in (one, batch):
         assert message.startswith("One or more parameter values ")
     assert "ndex " in changed
+
+
+def test_item_that_cannot_be_indexed_is_changed_elsewhere_and_put_right(
+    dynamodb: DynamoDBClient, tables: TableFactory
+) -> None:
+    name = tables.create()
+    put(dynamodb, name, "odd", group={"N": "1"})
+    update(dynamodb, name, **creation(BY_GROUP))
+    changes: dict[str, Any] = {
+        "TableName": name,
+        "Key": {"pk": {"S": "odd"}},
+        "UpdateExpression": "SET #name = :value",
+    }
+
+    dynamodb.update_item(
+        **changes,
+        ExpressionAttributeNames={"#name": "other"},
+        ExpressionAttributeValues={":value": {"S": "x"}},
+    )
+    again = invalid(
+        dynamodb.update_item,
+        **changes,
+        ExpressionAttributeNames={"#name": "group"},
+        ExpressionAttributeValues={":value": {"N": "2"}},
+    )
+    assert indexed(dynamodb, name, "g") == []
+    dynamodb.update_item(
+        **changes,
+        ExpressionAttributeNames={"#name": "group"},
+        ExpressionAttributeValues={":value": {"S": "g"}},
+    )
+
+    assert again.startswith(f"{INVALID}Type mismatch for Index Key group Expected: S Actual: N")
+    eventually(lambda: indexed(dynamodb, name, "g"), ["odd"])
 
 
 def test_index_is_removed(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
@@ -315,189 +311,3 @@ def test_index_has_up_to_four_attributes_of_each_kind(
 
     items = dynamodb.scan(TableName=name, IndexName="by-many")["Items"]
     assert [item["pk"]["S"] for item in items] == ["whole"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            creation(BY_GROUP, AttributeDefinitions=None),
-            f"{INVALID}AttributeDefinitions is not specified for index: by-group",
-        ),
-        (
-            creation(Gsi("by-two", "a:S b:S"), AttributeDefinitions=definitions("a:S")),
-            "Invalid KeySchema: Some index key attribute have no definition",
-        ),
-        (
-            creation(BY_GROUP, AttributeDefinitions=definitions("other:S")),
-            (
-                f"{INVALID}Some index key attributes are not defined in AttributeDefinitions. "
-                "Keys: [group], AttributeDefinitions: [other]"
-            ),
-        ),
-        (
-            creation(Gsi("again", "taken:N")),
-            (
-                f"{INVALID}Attributes cannot be redefined. Please check that your attribute has "
-                "the same type as previously defined. "
-                "Existing schema: Schema:[SchemaElement: key{taken:S:HASH}] "
-                "New schema: Schema:[SchemaElement: key{taken:N:HASH}]"
-            ),
-        ),
-        (
-            creation(Gsi("again", "pk:B")),
-            (
-                f"{INVALID}Attributes cannot be redefined. Please check that your attribute has "
-                "the same type as previously defined. "
-                "Existing schema: Schema:[SchemaElement: key{pk:S:HASH}] "
-                "New schema: Schema:[SchemaElement: key{pk:B:HASH}]"
-            ),
-        ),
-        (
-            creation(Gsi("existing", "nothing:S"), AttributeDefinitions=None),
-            "Attempting to create an index which already exists",
-        ),
-        (
-            creation(Gsi("by-group", "group:S", "INCLUDE")),
-            f"{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified",
-        ),
-        (
-            creation(Gsi("by-group", "group:S", "KEYS_ONLY", ("a",))),
-            f"{INVALID}ProjectionType is KEYS_ONLY, but NonKeyAttributes is specified",
-        ),
-        (
-            creation(Gsi("by-group", "group:S", "INCLUDE", ("a", "a"))),
-            f"{INVALID}Duplicate element in NonKeyAttributes: a",
-        ),
-        (
-            creation(
-                BY_GROUP,
-                GlobalSecondaryIndexUpdates=[
-                    {"Create": BY_GROUP.definition() | {"ProvisionedThroughput": UNITS}}
-                ],
-            ),
-            (
-                f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
-                "for index: by-group when BillingMode is PAY_PER_REQUEST"
-            ),
-        ),
-        (
-            creation(BY_GROUP, DeletionProtectionEnabled=True),
-            f"{INVALID}DeletionProtection modification must be the only operation in the request",
-        ),
-        (
-            creation(BY_GROUP, ProvisionedThroughput=UNITS),
-            f"{INVALID}You cannot create or delete index while updating table IOPS",
-        ),
-    ],
-)
-def test_creation_is_refused(
-    dynamodb: DynamoDBClient, tables: TableFactory, changes: dict[str, Any], message: str
-) -> None:
-    name = tables.create("pk:S", Gsi("existing", "taken:S"))
-    given = {key: value for key, value in changes.items() if value is not None}
-
-    assert invalid(dynamodb.update_table, TableName=name, **given) == message
-    assert len(settle(dynamodb, name)["GlobalSecondaryIndexes"]) == 1
-
-
-def test_index_of_a_provisioned_table_needs_units(
-    dynamodb: DynamoDBClient, tables: TableFactory
-) -> None:
-    name = tables.create_from(
-        a_table("pk:S", BillingMode="PROVISIONED", ProvisionedThroughput=UNITS)
-    )
-
-    assert invalid(dynamodb.update_table, TableName=name, **creation(BY_GROUP)) == (
-        f"{INVALID}Both ReadCapacityUnits and WriteCapacityUnits must be specified "
-        "for index: by-group"
-    )
-
-
-def test_missing_index_is_not_removed(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
-    name = tables.create("pk:S", BY_GROUP)
-
-    code, message = refusal(dynamodb.update_table, TableName=name, **deletion("none"))
-
-    assert code == "ResourceNotFoundException"
-    assert message == f"Requested resource not found: Index none for table {name}"
-
-
-@pytest.mark.parametrize(
-    "actions",
-    [
-        [{"Create": BY_GROUP.definition()}, {"Create": Gsi("second", "group:S").definition()}],
-        [{"Create": BY_GROUP.definition()}, {"Delete": {"IndexName": "existing"}}],
-        [{"Delete": {"IndexName": "none"}}, {"Delete": {"IndexName": "neither"}}],
-    ],
-    ids=["two creates", "create and delete", "two that are not there"],
-)
-def test_indexes_change_one_at_a_time(
-    dynamodb: DynamoDBClient, tables: TableFactory, actions: list[Any]
-) -> None:
-    name = tables.create("pk:S", Gsi("existing", "taken:S"))
-
-    code, message = refusal(
-        dynamodb.update_table,
-        TableName=name,
-        AttributeDefinitions=definitions("group:S"),
-        GlobalSecondaryIndexUpdates=actions,
-    )
-
-    assert code == "LimitExceededException"
-    assert message == (
-        "Subscriber limit exceeded: Only 1 online index can be created or deleted "
-        "simultaneously per table"
-    )
-
-
-def test_indexes_project_no_more_than_a_hundred_attributes(
-    dynamodb: DynamoDBClient, tables: TableFactory
-) -> None:
-    attributes = tuple(f"a{number}" for number in range(20))
-    indexes = [Gsi(f"index{number}", "group:S", "INCLUDE", attributes) for number in range(5)]
-    name = tables.create("pk:S", *indexes)
-    one_more = Gsi("by-group", "group:S", "INCLUDE", ("a0",))
-
-    assert invalid(dynamodb.update_table, TableName=name, **creation(one_more)) == (
-        f"{INVALID}Number of NonKeyAttributes across all indexes exceeds the per-table limit of 100"
-    )
-
-
-def test_table_has_no_more_than_twenty_indexes(
-    dynamodb: DynamoDBClient, tables: TableFactory
-) -> None:
-    indexes = [Gsi(f"index{number}", "group:S") for number in range(INDEXES_MAX)]
-    name = tables.create("pk:S", *indexes)
-
-    code, message = refusal(dynamodb.update_table, TableName=name, **creation(BY_GROUP))
-
-    assert code == "LimitExceededException"
-    assert message == (
-        "Subscriber limit exceeded: Number of global secondary indexes "
-        "exceeds per-table limit of 20"
-    )
-
-
-def test_local_index_stays_as_it_is(dynamodb: DynamoDBClient, tables: TableFactory) -> None:
-    name = tables.create("pk:S sk:S", Lsi("local", "pk:S n:N"))
-    changed = {"Update": {"IndexName": "local", "ProvisionedThroughput": UNITS}}
-
-    def refused(**request: Any) -> str:
-        return invalid(dynamodb.update_table, TableName=name, **request)
-
-    not_global = "an index that is not a GlobalSecondaryIndex: local"
-    assert refused(**deletion("local")) == f"Cannot delete {not_global}"
-    assert refused(GlobalSecondaryIndexUpdates=[changed]) == f"Cannot update {not_global}"
-    again = refused(**creation(Gsi("local", "group:S")))
-    assert again == "Attempting to create an index which already exists"
-
-
-def test_attribute_of_a_local_index_keeps_its_type(
-    dynamodb: DynamoDBClient, tables: TableFactory
-) -> None:
-    name = tables.create("pk:S sk:S", Lsi("local", "pk:S n:N"))
-
-    message = invalid(dynamodb.update_table, TableName=name, **creation(Gsi("by-n", "n:S")))
-
-    assert message.startswith(f"{INVALID}Attributes cannot be redefined.")

@@ -2,7 +2,8 @@
 
 A recording goes through several lives of the server, some ended by a kill and some in order, so that opening,
 recovering and closing are in it as well as writing. Every crash image is given to a server of its own, which has
-to start, to hold every write that had been answered by then, and to bring its indexes level.
+to start, to hold every write that had been answered by then, and to bring its indexes level. In each life an index is
+removed or added, so some of the crashes come in the middle of that.
 """
 
 from __future__ import annotations
@@ -29,12 +30,29 @@ LIVES = (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
+class IndexChange:
+    """Which indexes there are after a change, and when it was asked for and answered."""
+
+    indexes: frozenset[str]
+    sent: int
+    answered: int
+
+
+@dataclass(frozen=True)
 class Recording:
     recorder: Recorder
     load: Load
     options: tuple[str, ...]
-    # From here on the table has to be there.
-    created: int
+    # The first is that the table was created. From its answer on the table has to be there.
+    changes: list[IndexChange]
+
+    def indexes_allowed(self, position: int) -> list[frozenset[str]]:
+        """What the indexes may be after a crash at `position`."""
+        answered = [change.indexes for change in self.changes if change.answered <= position]
+        sent = [
+            change.indexes for change in self.changes if change.sent <= position < change.answered
+        ]
+        return answered[-1:] + sent
 
 
 @dataclass
@@ -66,21 +84,35 @@ def record(
     """Run a server under load through its lives, recording what it does to its directory."""
     recorder = Recorder.build(scratch)
     load = Load(clients, seed, recorder.position, name)
-    created = 0
-    for number, end in enumerate(lives):
+    changes: list[IndexChange] = []
+    for end in lives:
         data = recorder.root / "data"
-        with Server(data, *options, environment=recorder.environment(*preload)) as server:
-            if number == 0:
-                with server.client() as client:
-                    tables.create(client)
-                created = recorder.position()
+        with (
+            Server(data, *options, environment=recorder.environment(*preload)) as server,
+            server.client() as client,
+        ):
+            if not changes:
+                tables.create(client)
+                changes.append(IndexChange(frozenset(tables.INDEXES), 0, recorder.position()))
             load.start(server.port)
-            load.await_answers(writes_per_life)
+            load.await_answers(writes_per_life // 2)
+            changes.append(_change_indexes(client, recorder, changes[-1].indexes))
+            load.await_answers(writes_per_life - writes_per_life // 2)
             server.signal(end)
             server.wait()
             load.stop()
     assert not load.errors, load.errors
-    return Recording(recorder, load, options, created)
+    return Recording(recorder, load, options, changes)
+
+
+def _change_indexes(client: Client, recorder: Recorder, there: frozenset[str]) -> IndexChange:
+    """Remove an index, or add it again."""
+    index = tables.BY_COLOUR
+    tables.await_active(client)
+    sent = recorder.position()
+    request = tables.removal(index) if index in there else tables.addition(index)
+    client.call("UpdateTable", request)
+    return IndexChange(there ^ {index}, sent, recorder.position())
 
 
 def judge(recording: Recording, crash: Crash, image: Path) -> Verdict:
@@ -103,9 +135,14 @@ def _compare(recording: Recording, client: Client, verdict: Verdict) -> None:
     except Refused as refusal:
         if refusal.type != "ResourceNotFoundException":
             raise
-        if position >= recording.created:
+        if position >= recording.changes[0].answered:
             verdict.lost.append("the table is gone")
         return
+    states = tables.index_states(client)
+    indexes = frozenset(name for name, state in states.items() if state != "DELETING")
+    if indexes not in recording.indexes_allowed(position):
+        verdict.lost.append(f"the indexes are {sorted(indexes)}")
+    tables.await_active(client)
     load = recording.load
     base = tables.read_base(client, load.partitions)
     verdict.lost.extend(load.history.problems(base, position))
@@ -113,7 +150,7 @@ def _compare(recording: Recording, client: Client, verdict: Verdict) -> None:
     key = Key("after the crash", 0)
     base[key] = item_of(key, 1)
     client.call("PutItem", {"TableName": tables.TABLE, "Item": base[key]})
-    if behind := tables.await_indexes(client, base):
+    if behind := tables.await_indexes(client, base, indexes=sorted(indexes)):
         verdict.wrong.append(behind)
 
 

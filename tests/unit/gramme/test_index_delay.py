@@ -9,35 +9,20 @@ from typing import Any
 import pytest
 
 from gramme.embedded import serving
-from tests.conformance.tables import Gsi, definitions, invalid, refusal
+from tests.conformance.index_changes import BY_GROUP, ONE_AT_A_TIME, creation, deletion
+from tests.conformance.tables import Gsi, invalid, refusal
 from tests.support.waiting import until
-from tests.unit.gramme.test_table_delay import DELAY_MS, IN_USE, TIMEOUT_S, Slow
+from tests.unit.gramme.slow import DELAY_MS, IN_USE, TIMEOUT_S, Slow
 
-BY_GROUP = Gsi("by-group", "group:S")
 OTHER = Gsi("other", "other:S")
 UNITS: Any = {"ReadCapacityUnits": 2, "WriteCapacityUnits": 2}
-LIMIT = (
-    "Subscriber limit exceeded: Only 1 online index can be created or deleted "
-    "simultaneously per table"
-)
-ONE_AT_A_TIME = ("LimitExceededException", LIMIT)
+REFUSED_FOR_NOW = ("LimitExceededException", ONE_AT_A_TIME)
 
 
 @pytest.fixture
 def slow() -> Iterator[Slow]:
     with serving(clock="virtual", table_delay_ms=DELAY_MS) as server:
         yield Slow(server)
-
-
-def creation(index: Gsi = BY_GROUP) -> dict[str, Any]:
-    return {
-        "AttributeDefinitions": definitions(index.key),
-        "GlobalSecondaryIndexUpdates": [{"Create": index.definition()}],
-    }
-
-
-def deletion(name: str = "by-group") -> dict[str, Any]:
-    return {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": name}}]}
 
 
 def change(name: str = "by-group") -> dict[str, Any]:
@@ -75,7 +60,7 @@ def adding(slow: Slow, *indexes: Gsi, **changes: Any) -> str:
     """A table to which an index is just being added."""
     name = slow.create_active(*indexes, **changes)
     slow.dynamodb.put_item(TableName=name, Item={"pk": {"S": "a"}, "group": {"S": "g"}})
-    slow.dynamodb.update_table(TableName=name, **creation())
+    slow.dynamodb.update_table(TableName=name, **creation(BY_GROUP))
     return name
 
 
@@ -108,7 +93,7 @@ def test_index_is_made_and_filled_before_it_is_active(slow: Slow) -> None:
 
 def test_index_is_deleting_before_it_is_gone(slow: Slow) -> None:
     name = slow.create_active(BY_GROUP, OTHER)
-    slow.dynamodb.update_table(TableName=name, **deletion())
+    slow.dynamodb.update_table(TableName=name, **deletion("by-group"))
 
     assert states(slow, name) == (
         "UPDATING",
@@ -147,13 +132,13 @@ def test_what_is_refused_while_an_index_is_made(slow: Slow) -> None:
     def in_use(words: str) -> tuple[str, str]:
         return "ResourceInUseException", f"{IN_USE}{words}"
 
-    assert refused(**creation(Gsi("third", "third:S"))) == ONE_AT_A_TIME
-    assert refused(**deletion("other")) == ONE_AT_A_TIME
-    assert refused(**creation()) == in_use(f"Index is being created.  {where}")
+    assert refused(**creation(Gsi("third", "third:S"))) == REFUSED_FOR_NOW
+    assert refused(**deletion("other")) == REFUSED_FOR_NOW
+    assert refused(**creation(BY_GROUP)) == in_use(f"Index is being created.  {where}")
     assert refused(**change()) == in_use(
         f"Index is being created but is not backfilling yet.  {where}"
     )
-    assert refused(**deletion()) == in_use(
+    assert refused(**deletion("by-group")) == in_use(
         "Index creation is in resource allocation phase. Retry deletion "
         f"during backfilling phase or when the index is active. {where}"
     )
@@ -174,7 +159,7 @@ def test_what_is_refused_while_an_index_is_filled(slow: Slow) -> None:
     pass_time(slow, name, ("CREATING", True))
 
     for changes in (creation(Gsi("third", "third:S")), deletion("other")):
-        assert refusal(slow.dynamodb.update_table, TableName=name, **changes) == ONE_AT_A_TIME
+        assert refusal(slow.dynamodb.update_table, TableName=name, **changes) == REFUSED_FOR_NOW
     assert refusal(slow.dynamodb.delete_table, TableName=name) == (
         "ResourceInUseException",
         f"{IN_USE}Cannot delete table while indexes are being created, updated, or deleted.",
@@ -191,7 +176,7 @@ def test_index_is_removed_while_it_is_filled(slow: Slow) -> None:
     name = adding(slow)
     pass_time(slow, name, ("CREATING", True))
 
-    answer = slow.dynamodb.update_table(TableName=name, **deletion())["TableDescription"]
+    answer = slow.dynamodb.update_table(TableName=name, **deletion("by-group"))["TableDescription"]
 
     assert answer["TableStatus"] == "UPDATING"
     assert answer["GlobalSecondaryIndexes"][0]["IndexStatus"] == "DELETING"
@@ -202,15 +187,17 @@ def test_index_is_removed_while_it_is_filled(slow: Slow) -> None:
 
 def test_what_is_refused_while_an_index_is_removed(slow: Slow) -> None:
     name = slow.create_active(BY_GROUP, OTHER)
-    slow.dynamodb.update_table(TableName=name, **deletion())
+    slow.dynamodb.update_table(TableName=name, **deletion("by-group"))
     gone = (
         "ResourceInUseException",
         f"{IN_USE}Index is being deleted. Table: {name} Index: by-group",
     )
 
-    for changes in (creation(), change(), deletion()):
+    for changes in (creation(BY_GROUP), change(), deletion("by-group")):
         assert refusal(slow.dynamodb.update_table, TableName=name, **changes) == gone
-    assert refusal(slow.dynamodb.update_table, TableName=name, **deletion("other")) == ONE_AT_A_TIME
+    assert (
+        refusal(slow.dynamodb.update_table, TableName=name, **deletion("other")) == REFUSED_FOR_NOW
+    )
     _, message = refusal(
         slow.dynamodb.update_table, TableName=name, OnDemandThroughput={"MaxReadRequestUnits": 5}
     )
@@ -223,10 +210,8 @@ def test_what_is_refused_while_an_index_is_removed(slow: Slow) -> None:
     slow.dynamodb.update_table(TableName=name, BillingMode="PAY_PER_REQUEST")
 
 
-@pytest.mark.parametrize(
-    ("step", "done"), [(creation, "created"), (deletion, "deleted")], ids=["added", "removed"]
-)
-def test_units_wait_while_an_index_is_added_or_removed(slow: Slow, step: Any, done: str) -> None:
+@pytest.mark.parametrize("done", ["created", "deleted"])
+def test_units_wait_while_an_index_is_added_or_removed(slow: Slow, done: str) -> None:
     indexes = (BY_GROUP,) if done == "deleted" else ()
     parameters: dict[str, Any] = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS}
     if indexes:
@@ -234,8 +219,9 @@ def test_units_wait_while_an_index_is_added_or_removed(slow: Slow, step: Any, do
             BY_GROUP.definition() | {"ProvisionedThroughput": UNITS}
         ]
     name = slow.create_active(*indexes, **parameters)
-    request = step()
+    request = deletion("by-group")
     if done == "created":
+        request = creation(BY_GROUP)
         request["GlobalSecondaryIndexUpdates"][0]["Create"]["ProvisionedThroughput"] = UNITS
     slow.dynamodb.update_table(TableName=name, **request)
     other = {"ReadCapacityUnits": 3, "WriteCapacityUnits": 3}
@@ -254,7 +240,7 @@ def test_indexes_wait_while_the_table_is_updated(slow: Slow) -> None:
     slow.dynamodb.update_table(
         TableName=name, BillingMode="PROVISIONED", ProvisionedThroughput=UNITS
     )
-    request = creation()
+    request = creation(BY_GROUP)
     request["GlobalSecondaryIndexUpdates"][0]["Create"]["ProvisionedThroughput"] = UNITS
 
     assert refusal(slow.dynamodb.update_table, TableName=name, **request) == (
@@ -274,7 +260,7 @@ def test_states_go_on_after_a_restart(tmp_path: Path) -> None:
         slow = Slow(server)
         removed = slow.create_active(BY_GROUP)
         added = adding(slow)
-        slow.dynamodb.update_table(TableName=removed, **deletion())
+        slow.dynamodb.update_table(TableName=removed, **deletion("by-group"))
 
     with serving(**settings) as server:
         slow = Slow(server)
