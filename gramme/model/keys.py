@@ -83,8 +83,16 @@ def check_updated_index_keys(table: Table, before: Item, after: Item) -> None:
             raise ValidationError(error.of_update) from None
 
 
+def wrong_index_key_type(index: str, attribute: KeyAttribute, actual: str) -> ValidationError:
+    return BadIndexKey(
+        f"{_INVALID}Type mismatch for Index Key {attribute.name} "
+        f"Expected: {attribute.type} Actual: {actual} IndexName: {index}",
+        "The update expression attempted to update the secondary index key to unsupported type",
+    )
+
+
 class BadIndexKey(ValidationError):
-    """A value of the right type that cannot be an index's key. `of_update` is what an update is told."""
+    """A value that cannot be an index's key. `of_update` is what an update is told that found it in the item."""
 
     def __init__(self, message: str, of_update: str) -> None:
         super().__init__(message)
@@ -143,10 +151,7 @@ def _check_index_key(
         return
     payload = value.get(attribute.type)
     if payload is None:
-        raise ValidationError(
-            f"{_INVALID}Type mismatch for Index Key {attribute.name} "
-            f"Expected: {attribute.type} Actual: {next(iter(value))} IndexName: {index}"
-        )
+        raise wrong_index_key_type(index, attribute, next(iter(value)))
     if 0 < len(payload) <= SHORT:
         return
     size = _size(attribute, payload)

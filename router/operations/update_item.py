@@ -17,6 +17,7 @@ from gramme.model.values import normalise_item
 from gramme.router.catalog import CatalogEntry
 from gramme.router.operations.context import Caller, Context
 from gramme.router.operations.expressions import ExpressionReader, check_scalar_keys
+from gramme.router.operations.index_key_types import check_index_key_types
 from gramme.router.operations.item_collections import metrics_of_write
 from gramme.router.operations.keys import locate_key
 from gramme.router.operations.legacy.attribute_updates import attribute_updates
@@ -46,6 +47,8 @@ async def update_item(context: Context, caller: Caller, body: dict[str, Any]) ->
         update, condition = (None, None) if plain else EXPRESSIONS.read(body)
         values = body.get("ExpressionAttributeValues") or {}
     entry, (row, partition) = placed or locate_key(context, caller, table_name, key)
+    if update is not None and (entry.table.indexes or entry.table.local_indexes):
+        check_index_key_types(entry, update, values)
     if has_older and update is not None:
         _check_keys_stay(entry.table, update)
     elif update is not None:

@@ -30,6 +30,11 @@ def text_keys(tables: TableFactory) -> str:
 
 
 @pytest.fixture(scope="session")
+def short_key(tables: TableFactory) -> str:
+    return tables.create("p:S")
+
+
+@pytest.fixture(scope="session")
 def binary_keys(tables: TableFactory) -> str:
     return tables.create("pk:B sk:B")
 
@@ -265,23 +270,22 @@ UPDATE, WRITING, CLEARING = 3, 19, 2
 @pytest.mark.parametrize("excess", [0, 1])
 def test_updated_item_has_at_most_400_kilobytes(
     dynamodb: DynamoDBClient,
-    tables: TableFactory,
+    short_key: str,
     expression: str,
     cost: int,
     key: str,
     excess: int,
 ) -> None:
-    table = tables.create("p:S")
     # No value of the request is near the limit; what they make together is.
     half: Item = {"p": {"S": key}, "half": {"S": "x" * 200_000}, "n": {"N": "1"}}
     used = 1 + len(key) + 4 + 200_000 + 1 + 2 + 4
     room = ITEM_SIZE_MAX - used - max(0, cost - 1 - len(key))
-    dynamodb.put_item(TableName=table, Item=half)
+    dynamodb.put_item(TableName=short_key, Item=half)
     values: Item = {":rest": {"S": "x" * (room + excess)}}
     if ":n" in expression:
         values[":n"] = {"N": "2"}
     parameters: Item = {
-        "TableName": table,
+        "TableName": short_key,
         "Key": {"p": {"S": key}},
         "UpdateExpression": expression,
         "ExpressionAttributeValues": values,

@@ -32,6 +32,11 @@ VALUES: Item = {
 }
 
 
+@pytest.fixture(scope="session")
+def indexed(tables: TableFactory) -> str:
+    return tables.create("pk:S", Gsi("gsi", "g:S"))
+
+
 def update(
     dynamodb: DynamoDBClient, table: str, pk: str, expression: str | None, **changes: Any
 ) -> Item:
@@ -295,20 +300,61 @@ def test_keys_are_not_updated(dynamodb: DynamoDBClient, composite: str, name: st
     )
 
 
-def test_index_keys_are_checked_on_every_update(
-    dynamodb: DynamoDBClient, tables: TableFactory
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"UpdateExpression": "SET g = :one"},
+        {"UpdateExpression": "SET g = n + :one"},
+        {"UpdateExpression": "SET x = g[1], g = :one"},
+        {"UpdateExpression": "ADD g :one"},
+        {"AttributeUpdates": {"g": {"Action": "PUT", "Value": {"N": "1"}}}},
+    ],
+)
+def test_type_of_an_index_key_is_checked_before_the_condition(
+    dynamodb: DynamoDBClient, indexed: str, changes: Item
 ) -> None:
-    name = tables.create("pk:S", Gsi("gsi", "g:S"))
+    parameters: Item = {"TableName": indexed, "Key": {"pk": {"S": "a"}}} | changes
+    if "UpdateExpression" in changes:
+        parameters["ExpressionAttributeValues"] = {":one": {"N": "1"}}
+        parameters["ConditionExpression"] = "attribute_exists(nothing)"
 
-    message = invalid(
-        dynamodb.update_item,
-        TableName=name,
-        Key={"pk": {"S": "a"}},
-        UpdateExpression="SET g = :one",
-        ExpressionAttributeValues={":one": {"N": "1"}},
+    message = invalid(dynamodb.update_item, **parameters)
+
+    assert message == (
+        f"{INVALID}Type mismatch for Index Key g Expected: S Actual: N IndexName: gsi"
     )
 
-    assert message.startswith(f"{INVALID}Type mismatch for Index Key g Expected: S Actual: N")
+
+@pytest.mark.parametrize("expression", ["SET g.x = :one", "SET x = g[1]", "REMOVE g[0]"])
+def test_key_of_an_index_is_a_scalar(
+    dynamodb: DynamoDBClient, indexed: str, expression: str
+) -> None:
+    parameters: Item = {
+        "TableName": indexed,
+        "Key": {"pk": {"S": "a"}},
+        "UpdateExpression": expression,
+    }
+    if ":one" in expression:
+        parameters["ExpressionAttributeValues"] = {":one": {"N": "1"}}
+
+    assert invalid(dynamodb.update_item, **parameters) == (
+        "Key attributes must be scalars; list random access '[]' and map lookup '.' "
+        "are not allowed: IndexKey: g"
+    )
+
+
+@pytest.mark.parametrize("expression", ["SET g = n", "SET g = if_not_exists(gone, n)"])
+def test_type_of_an_index_key_may_be_known_only_by_the_item(
+    dynamodb: DynamoDBClient, indexed: str, pk: str, expression: str
+) -> None:
+    key: Item = {"pk": {"S": pk}}
+    dynamodb.put_item(TableName=indexed, Item=key | {"n": {"N": "1"}})
+
+    message = invalid(dynamodb.update_item, TableName=indexed, Key=key, UpdateExpression=expression)
+
+    assert message == (
+        "The update expression attempted to update the secondary index key to unsupported type"
+    )
 
 
 def test_update_is_charged_for_the_larger_image(
