@@ -63,8 +63,11 @@ class IndexChanges:
         self._turn = asyncio.Lock()
         # There before anything is taken up.
         self.tasks: asyncio.TaskGroup | None = None
+        self._stopping = False
 
     def stop(self) -> None:
+        """Begin nothing more, and leave what was begun to the next start."""
+        self._stopping = True
         for task in (*self._building.values(), *self._removing.values()):
             task.cancel()
 
@@ -79,9 +82,12 @@ class IndexChanges:
             where = PartitionMap(record.index_partitions[index.name])
             rounds = []
             async for partition in _in_turns(record.partitions):
+                if self._stopping:
+                    return
                 rounds.append(self._groups.add_feed(partition.group, index, where))
             await _all_flushed(rounds)
-        self.take_up(record)
+        if not self._stopping:
+            self.take_up(record)
 
     def take_up(self, record: TableRecord) -> None:
         """Go on with the index that is being added or removed, if there is one, from whatever step it is at."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +15,7 @@ from gramme.expressions.placeholders import Placeholders
 from gramme.model.item import Item
 from gramme.node.engine.api import Family, Row
 from gramme.node.engine.keyspace import cursor_key, decode_position, settings_key
+from gramme.node.index_changes import GROUPS_PER_TURN
 from tests.unit.node.fixtures import PLAIN, a_scan, an_item, settle
 from tests.unit.node.indexing import (
     BY_COLOUR,
@@ -32,7 +35,7 @@ from tests.unit.node.indexing import (
     traces,
     view,
 )
-from tests.unit.node.running import Running, running, until
+from tests.unit.node.running import TIMEOUT_S, Running, running, until
 
 DELETE = DeleteTable(PLAIN.account, PLAIN.region, PLAIN.name)
 LASTS_MS = 1000
@@ -336,3 +339,27 @@ async def test_a_node_stops_in_the_middle_of_a_backfill(monkeypatch: pytest.Monk
     async with running(made.engine) as made:
         await settled(made)
         await equal(made, "by-colour")
+
+
+@pytest.mark.parametrize("work", [add, lambda made: remove(made, "by-size")], ids=["add", "remove"])
+async def test_a_node_stops_at_any_moment_of_an_index_change(
+    work: Callable[[Running], Coroutine[Any, Any, None]],
+) -> None:
+    for turns in range(60):
+        async with running() as made:
+            # So many that it takes several turns of the loop to tell them all.
+            await filled(made, partitions=2 * GROUPS_PER_TURN + 1, items=3)
+            await add(made, BY_SIZE)
+            await settled(made)
+            working = asyncio.ensure_future(work(made))
+            await settle(turns)
+
+            made.node.stop()
+            async with asyncio.timeout(TIMEOUT_S):
+                await made.task
+            working.cancel()
+
+        async with running(made.engine) as made:
+            await settled(made)
+            for index in made.record.table.indexes:
+                await equal(made, index.name)
