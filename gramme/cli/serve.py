@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gramme.embedded import PARTITIONS_MAX, Settings, StartRefused, run, running
+from gramme.open_files import ask_for_more
 
 COLLECT_AFTER_OBJECTS = 20_000
 
@@ -85,6 +86,7 @@ def serve(options: argparse.Namespace) -> int:
     try:
         file = _read_file(options.config or os.environ.get("GRAMME_CONFIG"))
         settings = Settings.load(vars(options), os.environ, file)
+        ask_for_more()
         run(lambda: _serve(settings))
     except* StartRefused as group:
         refusal: BaseException = group
