@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -232,6 +233,9 @@ def _is_loopback(settings: Settings) -> bool:
 
 def _unheard(settings: Settings, error: OSError) -> StartRefused:
     reason = error.strerror or str(error)
+    if error.errno and not isinstance(error, socket.gaierror):
+        # The event loop's own words would repeat the address.
+        reason = os.strerror(error.errno)
     return StartRefused(f"cannot listen on {settings.host}:{settings.port}: {reason}")
 
 
