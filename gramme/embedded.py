@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -25,13 +26,15 @@ from gramme.node.engine.api import Engine
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory, DirectoryRefused
 from gramme.node.engine.failpoints import FailingEngine, parse_failpoints
 from gramme.node.engine.keyspace import TableRecord
-from gramme.node.engine.rocks import DataLost, RocksEngine
+from gramme.node.engine.rocks import TABLES_MAX, DataLost, RocksEngine
 from gramme.node.server import Node, NodeSettings
+from gramme.open_files import allowed
 from gramme.partitions import PartitionMap
 from gramme.router.catalog import Catalog, CatalogEntry
 from gramme.router.http.auth import Authenticate
 from gramme.router.http.credentials import CredentialsRefused, read_credentials
 from gramme.router.http.dispatch import Dispatcher
+from gramme.router.http.limits import Limits
 from gramme.router.http.server import HttpServer, is_loopback
 from gramme.router.http.verifier import Verifier
 from gramme.router.operations.all import OPERATIONS
@@ -145,7 +148,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             settings.table_delay_ms,
             lambda: f"{_shown_host(settings.host)}:{http.port}",
         )
-        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticate))
+        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticate), _limits())
         async with asyncio.TaskGroup() as tasks:
             ready = asyncio.Event()
             tasks.create_task(node.run(ready))
@@ -230,6 +233,9 @@ def _is_loopback(settings: Settings) -> bool:
 
 def _unheard(settings: Settings, error: OSError) -> StartRefused:
     reason = error.strerror or str(error)
+    if error.errno and not isinstance(error, socket.gaierror):
+        # The event loop's own words would repeat the address.
+        reason = os.strerror(error.errno)
     return StartRefused(f"cannot listen on {settings.host}:{settings.port}: {reason}")
 
 
@@ -271,6 +277,7 @@ def _open_rocks(directory: DataDirectory, settings: Settings) -> RocksEngine:
             directory.flushed if flushes else None,
             accept_data_loss=settings.accept_data_loss,
             cache_bytes=settings.cache_mb << 20 or _usual_cache_bytes(),
+            tables_max=min(TABLES_MAX, allowed().tables),
         )
     except DataLost as error:
         raise StartRefused(
@@ -278,6 +285,11 @@ def _open_rocks(directory: DataDirectory, settings: Settings) -> RocksEngine:
         ) from error
     except Exception as error:
         raise StartRefused(f"cannot open the database in {directory.path}: {error}") from error
+
+
+def _limits() -> Limits:
+    usual = Limits()
+    return replace(usual, connections_max=min(usual.connections_max, allowed().connections))
 
 
 def _usual_cache_bytes() -> int:

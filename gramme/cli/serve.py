@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gramme.embedded import PARTITIONS_MAX, Settings, StartRefused, run, running
+from gramme.open_files import ask_for_more
 
 COLLECT_AFTER_OBJECTS = 20_000
 
@@ -34,7 +35,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option(
         "--durability",
         choices=("flush", "os"),
-        help="flush (default): an answered write survives power loss; os: it survives the process only",
+        help="flush (default): an answered write survives power loss; os: it survives the process, not the machine",
     )
     option(
         "--partitions",
@@ -45,7 +46,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option(
         "--clock",
         choices=("system", "virtual"),
-        help="virtual: time stands still until it is moved",
+        help="virtual: time stands still, see docs/operating.md",
     )
     option("--index-delay-ms", type=int, metavar="MS", help="hold global indexes back by this much")
     option(
@@ -85,6 +86,7 @@ def serve(options: argparse.Namespace) -> int:
     try:
         file = _read_file(options.config or os.environ.get("GRAMME_CONFIG"))
         settings = Settings.load(vars(options), os.environ, file)
+        ask_for_more()
         run(lambda: _serve(settings))
     except* StartRefused as group:
         refusal: BaseException = group
@@ -102,7 +104,8 @@ async def _serve(settings: Settings) -> None:
         loop.add_signal_handler(number, stop.set)
     async with running(settings) as server:
         kept = "in memory" if settings.in_memory else settings.data
-        _log("started", endpoint=server.endpoint, data=kept, durability=settings.durability)
+        durability = "none" if settings.in_memory else settings.durability
+        _log("started", endpoint=server.endpoint, data=kept, durability=durability)
         _greet(server.endpoint, kept, settings.credentials)
         _quiet_collector()
         await stop.wait()
@@ -127,8 +130,9 @@ def _greet(endpoint: str, kept: str, credentials: str) -> None:
         keys = f"AWS_SHARED_CREDENTIALS_FILE={credentials} AWS_PROFILE=..."
     print(
         f"Gramme is listening on {endpoint}, data {kept}. A first command:\n\n"
-        f"  {keys} AWS_REGION=us-east-1 \\\n"
-        f"    aws dynamodb list-tables --endpoint-url {endpoint}\n\n"
+        # The first version of the AWS CLI does not look for a region in AWS_REGION, the second one does.
+        f"  {keys} \\\n"
+        f"    aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n\n"
         "Stop it with Ctrl-C.",
         flush=True,
     )

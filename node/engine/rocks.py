@@ -22,6 +22,8 @@ WAL_BYTES_MAX = 256 << 20
 WRITE_BUFFER_BYTES_MAX = 128 << 20
 # What a cache holds that nobody gave a size.
 CACHE_BYTES = 256 << 20
+# Tables kept open, where nobody says how many.
+TABLES_MAX = 1024
 # Until its tables have this much on disk, compressed, a family is one sorted run beside what is new: a read looks
 # in two places and not in three. Price: the run is written again for every few write buffers.
 SINGLE_RUN_BYTES = 512 << 20
@@ -48,10 +50,14 @@ class RocksEngine:
     """Open with `RocksEngine.open`; that is where lost log is noticed."""
 
     def __init__(
-        self, path: Path, sequence_file: SequenceFile | None, cache_bytes: int = CACHE_BYTES
+        self,
+        path: Path,
+        sequence_file: SequenceFile | None,
+        cache_bytes: int = CACHE_BYTES,
+        tables_max: int = TABLES_MAX,
     ) -> None:
         families = _family_options(cache_bytes)
-        self._database = rocksdict.Rdict(str(path), _database_options(), families)
+        self._database = rocksdict.Rdict(str(path), _database_options(tables_max), families)
         self._families = [self._database.get_column_family(_name(family)) for family in Family]
         self._handles = [
             self._database.get_column_family_handle(_name(family)) for family in Family
@@ -71,6 +77,7 @@ class RocksEngine:
         *,
         accept_data_loss: bool = False,
         cache_bytes: int = CACHE_BYTES,
+        tables_max: int = TABLES_MAX,
     ) -> RocksEngine:
         """Open the database at `path`, creating it if there is none.
 
@@ -79,18 +86,18 @@ class RocksEngine:
         rewrites the log and so destroys the evidence.
         """
         if sequence_path is None:
-            return cls(path, None, cache_bytes)
+            return cls(path, None, cache_bytes, tables_max)
         sequence_file = SequenceFile(sequence_path)
         expected = sequence_file.flushed
         if expected and not accept_data_loss:
-            recovered = _recovered_sequence(path)
+            recovered = _recovered_sequence(path, tables_max)
             if recovered < expected:
                 sequence_file.close()
                 raise DataLost(
                     f"{path} holds changes up to {recovered}, but {expected} was once safely on disk: "
                     "its log was damaged or cut short"
                 )
-        engine = cls(path, sequence_file, cache_bytes)
+        engine = cls(path, sequence_file, cache_bytes, tables_max)
         if expected > engine._database.latest_sequence_number():
             sequence_file.reset(engine._database.latest_sequence_number())
         return engine
@@ -195,11 +202,11 @@ def _backward(
             yield row
 
 
-def _recovered_sequence(path: Path) -> int:
+def _recovered_sequence(path: Path, tables_max: int) -> int:
     access = rocksdict.AccessType.read_only()
     try:
         families = _family_options(CACHE_BYTES)
-        database = rocksdict.Rdict(str(path), _database_options(), families, access)
+        database = rocksdict.Rdict(str(path), _database_options(tables_max), families, access)
     except Exception as error:
         raise DataLost(f"{path} cannot be read: {error}") from error
     sequence = database.latest_sequence_number()
@@ -211,7 +218,7 @@ def _name(family: Family) -> str:
     return family.name.lower()
 
 
-def _database_options() -> rocksdict.Options:
+def _database_options(tables_max: int) -> rocksdict.Options:
     options = rocksdict.Options(raw_mode=True)
     options.create_if_missing(True)
     options.create_missing_column_families(True)
@@ -223,7 +230,7 @@ def _database_options() -> rocksdict.Options:
     options.set_keep_log_file_num(4)
     options.set_max_log_file_size(8 << 20)
     options.set_stats_dump_period_sec(0)
-    options.set_max_open_files(1024)
+    options.set_max_open_files(tables_max)
     return options
 
 

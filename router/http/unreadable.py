@@ -2,7 +2,7 @@
 
 It parses a whole request before it judges any part of it. We read attribute values where they are used, in one pass
 with judging them, and so may meet the judgement first. Only then, for a request that is refused anyway, is the body
-parsed again and looked through for values of the wrong JSON type.
+parsed again and looked through for values of the wrong JSON type, if it is no larger than a request for an item would be.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from gramme.router.validation.serialization import check_types
 
 # What a request with an unreadable value may be refused with before that value is met.
 _JUDGEMENTS = (ValidationError, ResourceNotFound)
-# The body has passed this limit once already.
-_BODY_BYTES_MAX = 16 * 1024 * 1024
+# The largest item fits as it is usually written. Nobody else is served meanwhile, and to look through 16 MB of tiny
+# values takes more than a second.
+LOOKED_THROUGH_BYTES_MAX = 1024 * 1024
 
 
 def first_fault(exchange: Exchange, found: GrammeError) -> GrammeError:
@@ -30,7 +31,10 @@ def first_fault(exchange: Exchange, found: GrammeError) -> GrammeError:
     if shape is None:
         return found
     try:
-        check_types(shape, orjson.loads(_body(exchange)))
+        body = _body(exchange)
+        if len(body) > LOOKED_THROUGH_BYTES_MAX:
+            return found
+        check_types(shape, orjson.loads(body))
     except Serialization as unreadable:
         return unreadable
     except (Corrupt, TooLarge, orjson.JSONDecodeError):
@@ -42,4 +46,4 @@ def _body(exchange: Exchange) -> bytes | bytearray:
     encoding = exchange.header(b"content-encoding")
     if encoding is None:
         return exchange.body
-    return decompress(encoding, exchange.body, _BODY_BYTES_MAX)
+    return decompress(encoding, exchange.body, LOOKED_THROUGH_BYTES_MAX)

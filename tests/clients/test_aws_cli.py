@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.clients.installed import Programs, installed
 from tests.conformance.tables import Gsi, TableFactory, eventually
+from tests.support.server import Server
 
 # What the first version of the CLI ends with when the service refused; the second one ends with 254.
 REFUSED = 255
@@ -188,3 +191,13 @@ def test_a_wrong_secret_is_refused(
     refused = programs.attempt(*command, "list-tables", AWS_SECRET_ACCESS_KEY="guessed")
 
     assert "(InvalidSignatureException) when calling the ListTables operation" in refused.stderr
+
+
+def test_the_first_command_that_a_server_prints_works_as_it_is(tmp_path: Path) -> None:
+    bare = {"PATH": f"{installed('aws-cli') / 'bin'}:{os.defpath}", "HOME": str(tmp_path)}
+    with Server(None) as server:
+        greeting = server.output
+
+        printed = Programs(bare).run("sh", "-c", greeting.split("\n\n")[1])
+
+    assert json.loads(printed) == {"TableNames": []}

@@ -40,7 +40,28 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
 
         line = refused(Server(tmp_path / "data", port=port))
 
-    assert str(port) in line
+    assert line == f"gramme: cannot listen on 127.0.0.1:{port}: Address already in use"
+
+
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        (("--prot", "9000"), "--prot"),
+        (("--port", "many"), "--port"),
+        (("--port", "70000"), "port"),
+        (("--clock", "broken"), "--clock"),
+        (("elsewhere",), "elsewhere"),
+        (("--config", "/no/such/file"), "/no/such/file"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_an_option_that_makes_no_sense_is_named(
+    tmp_path: Path, option: tuple[str, ...], named: str
+) -> None:
+    line = refused(Server(tmp_path / "data", *option))
+
+    assert line.startswith("gramme")
+    assert named in line
 
 
 def test_a_directory_below_a_file_is_named(tmp_path: Path) -> None:
