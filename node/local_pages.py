@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from gramme.capacity import READ_UNIT_SIZE
 from gramme.codec.item import HEADER_BYTES, size_of
 from gramme.codec.json import decode_item, encode_item
-from gramme.codec.key import encode_component
+from gramme.codec.key import encode_attributes
 from gramme.commands import PAGE_SIZE_MAX, PAGE_STORED_BYTES_MAX, Page, Query, Scan
 from gramme.model.item import Item
 from gramme.model.table import Table
@@ -87,12 +87,10 @@ class LocalPages:
 
     def _item_of(self, row_key: bytes, view: Item) -> bytes:
         """The stored item that a row is of. `row_key` begins with the index's id and the token."""
-        table = self._table
-        prefix = table_prefix(table.id)
-        key = prefix + row_key[len(prefix) : len(prefix) + TOKEN_BYTES]
-        for attribute in table.keys:
-            key += encode_component(attribute.type, view[attribute.name])
-        stored = self._engine.get(Family.ITEM, key)
+        prefix = table_prefix(self._table.id)
+        token = row_key[len(prefix) : len(prefix) + TOKEN_BYTES]
+        key = encode_attributes(self._table.keys, view)
+        stored = self._engine.get(Family.ITEM, prefix + token + key)
         assert stored is not None, "a local index has a row without an item"
         return stored
 

@@ -25,7 +25,10 @@ def project(table: Table, index: Index | LocalIndex, item: Item) -> Item:
 
 
 def has_key(index: Index | LocalIndex, item: Item) -> bool:
-    """Whether the item has all of the index's key, and so is in the index. An item from before the index may not fit."""
+    """Whether an item has all of the index's key, and so is in the index.
+
+    It may have a part of it that cannot be a key, if it is older than the index.
+    """
     hashes = len(index.hash) if isinstance(index, Index) else 0
     for position, attribute in enumerate(index.keys):
         value = item.get(attribute.name)

@@ -14,9 +14,10 @@ plus 1, so that the closing 00 sorts before any digit. Types are not stored: the
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Iterable
 
-from gramme.model.item import AttributeValue
-from gramme.model.table import KeyType
+from gramme.model.item import AttributeValue, Item
+from gramme.model.table import KeyAttribute, KeyType
 
 _EXPONENT_BIAS = 129
 _COMPLEMENT = bytes(255 - i for i in range(256))
@@ -32,6 +33,13 @@ def encode_component(type: KeyType, value: AttributeValue) -> bytes:
     if type == "N":
         return encode_number(value["N"])
     return encode_bytes(b64decode(value["B"])) + b"\0\0"
+
+
+def encode_attributes(attributes: Iterable[KeyAttribute], item: Item) -> bytes:
+    """The components of those attributes of an item, all of which it has."""
+    return b"".join(
+        [encode_component(attribute.type, item[attribute.name]) for attribute in attributes]
+    )
 
 
 def encode_bytes(raw: bytes) -> bytes:

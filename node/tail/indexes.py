@@ -14,16 +14,15 @@ from typing import Any
 import msgspec
 
 from gramme.capacity import item_size
-from gramme.codec.item import body_of, size_of, version_of
+from gramme.codec.item import body_of, version_of
 from gramme.codec.json import decode_item, encode_item
-from gramme.codec.key import encode_component
+from gramme.codec.key import encode_attributes
 from gramme.model.change import Change
 from gramme.model.item import Item
-from gramme.model.keys import HASH_SIZE_MAX, RANGE_SIZE_MAX, can_be_key
-from gramme.model.table import Index, KeyAttribute, Table
+from gramme.model.table import Index, Table
 from gramme.model.version import Version
 from gramme.node.replica import Replica
-from gramme.node.views import project
+from gramme.node.views import has_key, project
 from gramme.partitions import TOKEN_BYTES, PartitionMap, token_bytes
 
 
@@ -121,10 +120,8 @@ class IndexReader:
         row_key = index_key(self._index, self._seed, item, key[TOKEN_BYTES:])
         if row_key is None:
             return None
-        if self._index.projection == "ALL":
-            return IndexRow(row_key, body, size_of(stored), version_of(stored))
         view = project(self._replica.settings.table, self._index, item)
-        return IndexRow(row_key, encode_item(view), item_size(view), version_of(stored))
+        return _upsert(row_key, view, item, body, version_of(stored))
 
     async def _send_all(self, batches: dict[int, list[IndexRow]]) -> None:
         state = self._replica.state
@@ -151,30 +148,21 @@ def index_rows(table: Table, index: Index, seed: bytes, change: Change) -> list[
     rows = []
     if old_key is not None and old_key != new_key:
         rows.append(IndexRow(old_key, None, 0, change.version))
-    if new is not None and new_key is not None:
+    if new is not None and change.new is not None and new_key is not None:
         view = project(table, index, new)
         if old is None or old_key != new_key or project(table, index, old) != view:
-            rows.append(IndexRow(new_key, encode_item(view), item_size(view), change.version))
+            rows.append(_upsert(new_key, view, new, change.new, change.version))
     return rows
 
 
+def _upsert(row_key: bytes, view: Item, item: Item, body: bytes, version: Version) -> IndexRow:
+    """A row that shows `view` of an item. All of an item is kept in the item's own bytes, `body`."""
+    return IndexRow(row_key, body if view is item else encode_item(view), item_size(view), version)
+
+
 def index_key(index: Index, seed: bytes, item: Item, base_key: bytes) -> bytes | None:
-    """The key of the item's row in the index; None if the item is not indexed.
-
-    It may lack a part of the key, or have one that cannot be a key: items from before the index may be so.
-    """
-    hashed = _components(index.hash, item, HASH_SIZE_MAX)
-    ranged = _components(index.range, item, RANGE_SIZE_MAX)
-    if hashed is None or ranged is None:
+    """The key of the item's row in the index; None if the item is not indexed."""
+    if not has_key(index, item):
         return None
-    return token_bytes(seed, hashed) + hashed + ranged + base_key
-
-
-def _components(attributes: tuple[KeyAttribute, ...], item: Item, size_max: int) -> bytes | None:
-    parts = []
-    for attribute in attributes:
-        value = item.get(attribute.name)
-        if value is None or not can_be_key(attribute, value, size_max):
-            return None
-        parts.append(encode_component(attribute.type, value))
-    return b"".join(parts)
+    hashed = encode_attributes(index.hash, item)
+    return token_bytes(seed, hashed) + hashed + encode_attributes(index.range, item) + base_key

@@ -6,8 +6,11 @@ from typing import Any
 
 from gramme.errors import ValidationError
 from gramme.model.table import Index, KeyAttribute, Table
-from gramme.router.operations.elastic_throughput import read_elastic
-from gramme.router.operations.table_indexes import check_projected_names, check_projection
+from gramme.router.operations.table_indexes import (
+    check_projected_names,
+    check_projection,
+    make_index,
+)
 from gramme.router.operations.table_key import (
     INVALID,
     Definitions,
@@ -25,22 +28,10 @@ def read_creation(
 
     Its key must be defined again though the table may know the attributes; other definitions are not looked at.
     """
-    name = request["IndexName"]
     key = _read_key(body, request)
     _check_types(table, key)
-    projection = request["Projection"]
-    check_projection(projection)
-    provisioned = _read_units(request, is_provisioned)
-    index = Index(
-        id=0,
-        name=name,
-        hash=key.hash,
-        range=key.range,
-        projection=projection["ProjectionType"],
-        non_key_attributes=tuple(projection.get("NonKeyAttributes") or ()),
-        provisioned=provisioned,
-        echo=read_elastic(request, provisioned, name),
-    )
+    check_projection(request["Projection"])
+    index = make_index(request, key, _read_units(request, is_provisioned))
     check_projected_names((*table.all_indexes, index))
     return index
 

@@ -177,7 +177,7 @@ def switch_index(index: Index, units: tuple[int, int] | None, now_ms: int) -> In
     old = index.provisioned
     if units is not None and units == old:
         raise unchanged(f"the index {index.name}", f"index {index.name}", units)
-    if (units is None) == (old is None) and units is None:
+    if units is None and old is None:
         return index
     history = index.history
     if units is not None and old is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gramme.codec.key import encode_attributes
 from gramme.errors import ValidationError
 from gramme.expressions.key_condition import KeyRange
 from gramme.model.item import Item
@@ -15,7 +16,7 @@ from gramme.model.keys import check_key
 from gramme.model.values import normalise_item
 from gramme.partitions import TOKEN_BYTES, segment_range
 from gramme.router.operations.bounds import Bounds, names_one_row
-from gramme.router.operations.target import Target, encode_attributes, partition_prefix
+from gramme.router.operations.target import Target, partition_prefix
 
 _INVALID = "The provided starting key is invalid"
 _NO_MATCH = "The provided key element does not match the schema"

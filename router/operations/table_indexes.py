@@ -11,6 +11,7 @@ from gramme.router.operations.elastic_throughput import read_elastic
 from gramme.router.operations.table_key import (
     INVALID,
     Definitions,
+    IndexKey,
     read_index_key,
     read_local_index_key,
 )
@@ -107,8 +108,7 @@ def _check_name(name: str, taken: Sequence[Index | LocalIndex]) -> None:
 def _read_index(request: dict[str, Any], definitions: Definitions, is_provisioned: bool) -> Index:
     name = request["IndexName"]
     key = read_index_key(request["KeySchema"], definitions)
-    projection = request["Projection"]
-    check_projection(projection)
+    check_projection(request["Projection"])
     throughput = request.get("ProvisionedThroughput")
     if throughput is not None and not is_provisioned:
         raise ValidationError(
@@ -117,7 +117,14 @@ def _read_index(request: dict[str, Any], definitions: Definitions, is_provisione
         )
     if throughput is None and is_provisioned:
         raise ValidationError(f"{INVALID}ProvisionedThroughput is not specified for index: {name}")
-    provisioned = None if throughput is None else read_throughput(throughput)
+    return make_index(request, key, None if throughput is None else read_throughput(throughput))
+
+
+def make_index(
+    request: dict[str, Any], key: IndexKey, provisioned: tuple[int, int] | None
+) -> Index:
+    """The index of a request that is right so far, its id yet to be given. Raises if its other throughput is not."""
+    name, projection = request["IndexName"], request["Projection"]
     return Index(
         id=0,
         name=name,

@@ -9,7 +9,7 @@ from typing import Any
 
 from gramme.codec.key import encode_component
 from gramme.errors import ValidationError
-from gramme.model.item import AttributeValue, Item
+from gramme.model.item import AttributeValue
 from gramme.model.table import Index, KeyAttribute, LocalIndex, Table
 from gramme.partitions import PartitionMap, token_bytes
 from gramme.router.catalog import CatalogEntry
@@ -96,7 +96,3 @@ def encode_values(attributes: Sequence[KeyAttribute], values: Sequence[Attribute
         encode_component(attribute.type, value)
         for attribute, value in zip(attributes, values, strict=False)
     )
-
-
-def encode_attributes(attributes: Sequence[KeyAttribute], item: Item) -> bytes:
-    return encode_values(attributes, [item[attribute.name] for attribute in attributes])
