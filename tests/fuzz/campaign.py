@@ -26,7 +26,7 @@ import orjson
 from tests.fuzz import coverage
 from tests.fuzz.rounds import Failure, Tally, run_round
 from tests.fuzz.targets import TARGETS
-from tests.support.examples import VARIABLE
+from tests.support.examples import SEED_VARIABLE, VARIABLE
 from tests.support.server import ROOT, Server
 
 REQUESTS_PER_ROUND = 500
@@ -79,7 +79,7 @@ class Memory:
 
 def run_requests(arguments: argparse.Namespace) -> int:
     print(f"seed {arguments.seed}", flush=True)
-    tally, failures = Tally(), 0
+    tally, failures, display = Tally(), 0, Display()
     server = Server(None, "--partitions", str(arguments.partitions), "--cache-mb", str(CACHE_MB))
     with server:
         memory = Memory(server.pid)
@@ -93,8 +93,13 @@ def run_requests(arguments: argparse.Namespace) -> int:
                 keep(failure, arguments.partitions, server)
                 if failures >= FAILURES_MAX or server.exit_code() is not None:
                     break
-            memory.look(progress(arguments, tally, began_s))
-            show(tally, failures, memory, time.monotonic() - began_s)
+            done = progress(arguments, tally, began_s)
+            memory.look(done)
+            elapsed_s = time.monotonic() - began_s
+            display.show(
+                done,
+                f"{tally.requests} requests, {failures} bad, {memory.now_mb} MB, {elapsed_s:.0f} s",
+            )
         summarise(tally, failures, memory, time.monotonic() - began_s)
     if memory.has_grown:
         print(f"FAILED: memory grew by more than {GROWTH_MAX_MB} MB")
@@ -115,10 +120,18 @@ def progress(arguments: argparse.Namespace, tally: Tally, began_s: float) -> flo
     return tally.requests / max(1, int(arguments.requests))
 
 
-def show(tally: Tally, failures: int, memory: Memory, elapsed_s: float) -> None:
-    if sys.stdout.isatty():
-        line = f"{tally.requests} requests, {failures} bad, {memory.now_mb} MB, {elapsed_s:.0f} s"
-        print(f"\r\033[K{line}", end="", flush=True)
+class Display:
+    """One line that is written over on a terminal; a line for every tenth of the work elsewhere."""
+
+    def __init__(self) -> None:
+        self._tenths = 0
+
+    def show(self, share_done: float, line: str) -> None:
+        if sys.stdout.isatty():
+            print(f"\r\033[K{line}", end="", flush=True)
+        elif int(share_done * 10) > self._tenths:
+            self._tenths = int(share_done * 10)
+            print(line, flush=True)
 
 
 def keep(failure: Failure, partitions: int, server: Server) -> None:
@@ -179,7 +192,8 @@ def run_expressions(arguments: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *RANDOM_TESTS]
     command.append(f"--hypothesis-seed={arguments.seed}")
     print(f"seed {arguments.seed}, {arguments.examples} examples of each", flush=True)
-    environment = {**os.environ, VARIABLE: str(arguments.examples)}
+    settings = {VARIABLE: str(arguments.examples), SEED_VARIABLE: str(arguments.seed)}
+    environment = {**os.environ, **settings}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
