@@ -27,7 +27,7 @@ TELLING: Final = (SUCCESS, "ConditionalCheckFailedException", NOT_BUILT)
 # Stands for the call itself, beside its parameters.
 CALL: Final = ""
 
-_PARTITIONS = r"(?:\d+ partitions|given endpoint)"
+_PARTITIONS = re.compile(r"(?:^|-)(?:\d+ partitions|given endpoint)(?=-|$)")
 
 
 class Met(NamedTuple):
@@ -108,15 +108,11 @@ def parameters(shape: Shape | None, value: Any, path: str = "") -> Iterator[str]
 
 def name_of(node_id: str) -> str:
     """A test's name as it is the same for any number of partitions: "test_put_item.py::test_this[that]"."""
-    name = node_id.rpartition("/")[2] if "[" not in node_id else _last_part(node_id)
-    name = re.sub(rf"\[{_PARTITIONS}\]$", "", name)
-    return re.sub(rf"\[{_PARTITIONS}-", "[", name)
-
-
-def _last_part(node_id: str) -> str:
-    """The file and what follows; a parameter's own name may have a slash in it."""
-    file, _, rest = node_id.partition("::")
-    return f"{file.rpartition('/')[2]}::{rest}"
+    # Only in a file's path is a slash a slash: a test's parameter may have one.
+    path, _, test = node_id.partition("::")
+    function, bracket, parameters = test.partition("[")
+    kept = _PARTITIONS.sub("", parameters.removesuffix("]")).strip("-")
+    return f"{path.rpartition('/')[2]}::{function}" + (f"{bracket}{kept}]" if kept else "")
 
 
 def read() -> dict[str, dict[str, dict[str, str]]]:

@@ -76,6 +76,8 @@ def test_an_operation_that_is_not_served_is_not_yet(maker: ModuleType) -> None:
         ("tests/conformance/test_a.py::test_b[4 partitions]", "test_a.py::test_b"),
         ("tests/conformance/test_a.py::test_b[1 partitions-c/d]", "test_a.py::test_b[c/d]"),
         ("tests/conformance/test_a.py::test_b[given endpoint-c]", "test_a.py::test_b[c]"),
+        ("tests/conformance/test_a.py::test_b[c-4 partitions-d]", "test_a.py::test_b[c-d]"),
+        ("tests/conformance/test_a.py::test_b[c-4 partitions]", "test_a.py::test_b[c]"),
         ("tests/conformance/test_a.py::test_b", "test_a.py::test_b"),
     ],
 )
