@@ -70,6 +70,10 @@ class Engine(Protocol):
         """Drop what was overwritten, if there is enough of it and little enough to go through. Nothing depends on it."""
         ...
 
+    def fit(self) -> None:
+        """Fit what is held in memory for reading to what there is to read. Cheap, and meant to be called often."""
+        ...
+
     def stalled(self) -> bool:
         """Whether writes are being slowed or stopped."""
         ...

@@ -57,6 +57,9 @@ class FailingEngine:
     async def tidy(self) -> None:
         await self._engine.tidy()
 
+    def fit(self) -> None:
+        self._engine.fit()
+
     def stalled(self) -> bool:
         return self._engine.stalled()
 

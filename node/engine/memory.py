@@ -41,6 +41,9 @@ class MemoryEngine:
     async def tidy(self) -> None:
         pass
 
+    def fit(self) -> None:
+        pass
+
     def stalled(self) -> bool:
         return False
 

@@ -22,6 +22,10 @@ WAL_BYTES_MAX = 256 << 20
 WRITE_BUFFER_BYTES_MAX = 128 << 20
 # What a cache holds that nobody gave a size.
 CACHE_BYTES = 256 << 20
+# The cache grows with what is on disk, compressed, to so many times of it and what follows. Without that it would
+# fill, up to its bound, with blocks of tables that are no more: few items written over and over are enough.
+CACHE_TIMES_DISK = 2
+CACHE_BYTES_LEAST = 32 << 20
 # Tables kept open, where nobody says how many.
 TABLES_MAX = 1024
 # Until its tables have this much on disk, compressed, a family is one sorted run beside what is new: a read looks
@@ -56,7 +60,9 @@ class RocksEngine:
         cache_bytes: int = CACHE_BYTES,
         tables_max: int = TABLES_MAX,
     ) -> None:
-        families = _family_options(cache_bytes)
+        self._cache = _cache(cache_bytes)
+        self._cache_bytes_max = cache_bytes
+        families = _family_options(self._cache)
         self._database = rocksdict.Rdict(str(path), _database_options(tables_max), families)
         self._families = [self._database.get_column_family(_name(family)) for family in Family]
         self._handles = [
@@ -147,6 +153,12 @@ class RocksEngine:
         if self._in_memory() >= TIDY_MEMORY_BYTES_MIN and self._on_disk() <= TIDY_DISK_BYTES_MAX:
             await self._tidier.run()
 
+    def fit(self) -> None:
+        on_disk = sum(family.property_int_value(_ON_DISK) or 0 for family in self._families)
+        wanted = min(self._cache_bytes_max, CACHE_BYTES_LEAST + CACHE_TIMES_DISK * on_disk)
+        # Blocks beyond it are given up as others come, so this takes no time.
+        self._cache.set_capacity(wanted)
+
     def stalled(self) -> bool:
         return bool(
             self._database.property_int_value("rocksdb.is-write-stopped")
@@ -205,7 +217,7 @@ def _backward(
 def _recovered_sequence(path: Path, tables_max: int) -> int:
     access = rocksdict.AccessType.read_only()
     try:
-        families = _family_options(CACHE_BYTES)
+        families = _family_options(_cache(CACHE_BYTES))
         database = rocksdict.Rdict(str(path), _database_options(tables_max), families, access)
     except Exception as error:
         raise DataLost(f"{path} cannot be read: {error}") from error
@@ -234,9 +246,12 @@ def _database_options(tables_max: int) -> rocksdict.Options:
     return options
 
 
-def _family_options(cache_bytes: int) -> dict[str, rocksdict.Options]:
+def _cache(cache_bytes: int) -> rocksdict.Cache:
     # A lock-free cache: a quarter less for a read from disk than the usual one. 0 lets it find the size of entries.
-    cache = rocksdict.Cache.new_hyper_clock_cache(cache_bytes, 0)
+    return rocksdict.Cache.new_hyper_clock_cache(cache_bytes, 0)
+
+
+def _family_options(cache: rocksdict.Cache) -> dict[str, rocksdict.Options]:
     return {_name(family): _options_of(family, cache) for family in Family}
 
 

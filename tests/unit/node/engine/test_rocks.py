@@ -1,7 +1,8 @@
-"""Which of RocksDB's refusals may be tried again, and what tidying does to its files."""
+"""Which of RocksDB's refusals may be tried again, what tidying does to its files, and what its cache may hold."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -90,4 +91,32 @@ async def test_much_on_disk_is_left_alone(tmp_path: Path, monkeypatch: pytest.Mo
     await engine.tidy()
 
     assert engine._in_memory() == before
+    engine.close()
+
+
+def write_and_read(engine: RocksEngine, chance: random.Random) -> None:
+    """Put rows that do not compress into a table, and read them back through the cache."""
+    keys = [b"%04d" % number for number in range(4000)]
+    engine.write([Row(Family.ITEM, key, chance.randbytes(1000)) for key in keys])
+    engine._families[Family.ITEM].flush()
+    for key in keys:
+        engine.get(Family.ITEM, key)
+    engine.fit()
+
+
+def test_tables_that_are_no_more_do_not_fill_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rocks, "CACHE_BYTES_LEAST", 1 << 20)
+    engine = RocksEngine.open(tmp_path / "db", None, cache_bytes=256 << 20)
+    chance = random.Random(1)
+
+    for _ in range(12):
+        write_and_read(engine, chance)
+        engine._families[Family.ITEM].compact_range(None, None)
+        engine.fit()
+
+    on_disk = engine._on_disk()
+    assert 4_000_000 < on_disk < 8_000_000
+    assert on_disk <= engine._cache.get_usage() <= rocks.CACHE_TIMES_DISK * on_disk + (2 << 20)
     engine.close()
