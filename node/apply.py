@@ -15,7 +15,7 @@ from gramme.model.change import Change
 from gramme.model.item import Item
 from gramme.model.table import LocalIndex, Table
 from gramme.model.version import Stamp, Version
-from gramme.node.engine.api import Family, Operation, Row
+from gramme.node.engine.api import Family, Row
 from gramme.node.engine.keyspace import ReplicaState, change_key, encode_change, table_prefix
 from gramme.node.views import has_key, project
 from gramme.partitions import TOKEN_BYTES
@@ -33,7 +33,7 @@ def item_row(row_key: bytes, body: bytes | None, size: int, version: Version, st
 
 def change_row(
     log_id: int, key: bytes, version: Version, stamp: Stamp, old: bytes | None, row: Row
-) -> Operation:
+) -> Row:
     """The change that `row` makes to the stored item `old`. It goes into the same batch as the row."""
     change = Change(
         key,
@@ -115,28 +115,32 @@ def _none(table: Table) -> LocalTotals:
     return ((0, 0),) * len(table.local_indexes)
 
 
-def next_state(
-    state: ReplicaState,
-    index: int,
-    clock: int,
-    replaced: Iterable[tuple[bytes | None, Row]],
-    local: LocalTotals = (),
-) -> ReplicaState:
-    """The replica's sums after each row has replaced what stood in its place. `local` are the local indexes' sums."""
-    checksum, count, total = state.checksum, state.item_count, state.item_bytes
-    for old, row in replaced:
+class Sums:
+    """What a replica knows of its rows as a whole, kept up to date with each row that takes another one's place."""
+
+    __slots__ = ("checksum", "clock", "item_bytes", "item_count", "local")
+
+    def __init__(self, state: ReplicaState) -> None:
+        self.checksum = state.checksum
+        self.item_count = state.item_count
+        self.item_bytes = state.item_bytes
+        self.clock = state.clock
+        self.local: LocalTotals = state.local
+
+    def replace(self, old: bytes | None, row: Row) -> None:
+        """`row` takes the place of the stored item `old`."""
         key_checksum = crc32(row.key)
+        checksum = self.checksum
         if old is not None:
             checksum -= crc32(old, key_checksum)
-            count -= 1
-            total -= size_of(old)
+            self.item_count -= 1
+            self.item_bytes -= size_of(old)
         new = row.value
         if new is not None:
             checksum += crc32(new, key_checksum)
-            count += 1
-            total += size_of(new)
-    checksum &= _SUM
-    return ReplicaState(state.term, index, state.epoch, checksum, count, total, clock, local)
+            self.item_count += 1
+            self.item_bytes += size_of(new)
+        self.checksum = checksum & _SUM
 
 
 def sum_totals(states: Iterable[ReplicaState]) -> Totals:

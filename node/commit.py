@@ -11,12 +11,12 @@ because after a failed write or sync nobody knows what the disk holds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gramme.errors import Throttling
 from gramme.node.engine.api import Engine, Family, Operation, Row, WriteStall
 from gramme.node.engine.keyspace import encode_state
-from gramme.node.replica import Entry, Member, Round
+from gramme.node.proposals import Entry, Member, Round
 
 # One engine write keeps the whole process waiting, about 3 ms per MB.
 WRITE_BYTES_MAX = 512 << 10
@@ -40,35 +40,29 @@ class CommitLoop:
         self._filling = Round()
         self._wake = asyncio.Event()
         self._stalled = False
-        self._proposed_bytes = 0
+        self._writing_bytes = 0
         self._stopping = False
         # How many rounds there were. It stands still while nobody writes.
         self.rounds = 0
 
     def admit(self) -> None:
         limit = PROPOSED_BYTES_MAX_STALLED if self._stalled else PROPOSED_BYTES_MAX
-        if self._proposed_bytes > limit:
+        if self._filling.size_bytes + self._writing_bytes > limit:
             raise Throttling(_OVERLOADED)
 
-    def propose(self, member: Member, entry: Entry) -> Round:
+    def join(self, member: Member) -> Round:
         round = self._filling
-        entries = round.entries.get(member)
-        if entries is None:
-            if not round.entries:
-                self._wake.set()
-            round.entries[member] = [entry]
-        else:
-            entries.append(entry)
-        round.size_bytes += entry.size_bytes
-        self._proposed_bytes += entry.size_bytes
+        if not round.members:
+            self._wake.set()
+        round.members.append(member)
         return round
 
     async def run(self) -> None:
         """Commit rounds until stopped; a stop lets everything proposed before it finish."""
-        while not (self._stopping and not self._filling.entries):
+        while not (self._stopping and not self._filling.members):
             await self._wake.wait()
             self._wake.clear()
-            if not self._filling.entries:
+            if not self._filling.members:
                 continue
             round, self._filling = self._filling, Round()
             self.rounds += 1
@@ -88,18 +82,18 @@ class CommitLoop:
         self._wake.set()
 
     async def _commit(self, round: Round) -> None:
-        for member in round.entries:
-            member.writing(round)
+        self._writing_bytes = round.size_bytes
+        taken = [(member, member.take(round)) for member in round.members]
         first = True
-        for operations in _writes(round):
+        for operations in _writes(taken):
             if not first:
                 await asyncio.sleep(0)
             first = False
             await self._write(operations)
         await self._engine.flush()
-        self._proposed_bytes -= round.size_bytes
-        for member, entries in round.entries.items():
-            member.settled(round, entries)
+        self._writing_bytes = 0
+        for member in round.members:
+            member.settled()
         round.flushed.release()
 
     async def _write(self, operations: list[Operation]) -> None:
@@ -120,14 +114,14 @@ async def _gather() -> None:
         await asyncio.sleep(0)
 
 
-def _writes(round: Round) -> Iterator[list[Operation]]:
+def _writes(taken: Iterable[tuple[Member, list[Entry]]]) -> Iterator[list[Operation]]:
     """Cut a round into writes of bounded size, each with the state rows of the groups it touches.
 
     An entry is never cut, so a state row and the effects it counts are always in one write.
     """
     operations: list[Operation] = []
     size = 0
-    for member, entries in round.entries.items():
+    for member, entries in taken:
         last = None
         for entry in entries:
             if operations and size + entry.size_bytes > WRITE_BYTES_MAX:
@@ -145,4 +139,5 @@ def _writes(round: Round) -> Iterator[list[Operation]]:
 
 
 def _state_row(member: Member, last: Entry) -> Row:
+    assert last.state is not None, "an entry was taken before it was closed"
     return Row(Family.RAFT, member.state_key, encode_state(last.state))

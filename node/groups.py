@@ -28,14 +28,15 @@ from gramme.node.engine.keyspace import (
     settings_key,
     state_key,
 )
-from gramme.node.replica import Replica, Round
+from gramme.node.proposals import Round
+from gramme.node.replica import Replica
 from gramme.node.tail.backfill import NOTHING, load_progress, progress_row
 from gramme.node.tail.indexes import IndexReader, IndexWrite
 from gramme.node.tail.tailer import Cursors, Tailer
 from gramme.node.tail.target import IndexTarget
 from gramme.partitions import Partition, PartitionMap
 
-# Entries an index may be behind its table before the table takes no more writes.
+# Changes an index may be behind its table before the table takes no more writes.
 INDEX_BACKLOG_MAX = 1_000_000
 
 

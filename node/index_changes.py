@@ -26,7 +26,7 @@ from gramme.node.engine.api import Engine
 from gramme.node.engine.keyspace import TableRecord
 from gramme.node.groups import Groups
 from gramme.node.meta import Meta, settings_for
-from gramme.node.replica import Commits, Round
+from gramme.node.proposals import Commits, Round
 from gramme.node.tail.backfill import Backfill
 from gramme.partitions import PartitionMap
 

@@ -42,7 +42,7 @@ from gramme.node.engine.keyspace import (
     table_key,
     token_bound,
 )
-from gramme.node.replica import Commits, Entry, Round
+from gramme.node.proposals import Commits, Entry, Proposals, Round
 from gramme.partitions import TOKEN_SPACE, GroupId, Partition, TableId, even_ranges
 
 META_GROUP = 0
@@ -56,11 +56,11 @@ _Name = tuple[str, str, str]
 
 class Meta:
     def __init__(self, engine: Engine, commits: Commits) -> None:
-        self._commits = commits
         self.lock = asyncio.Lock()
         self.state_key = state_key(META_GROUP)
         raw = engine.get(Family.RAFT, self.state_key)
-        self._state = EMPTY_STATE if raw is None else decode_state(raw)
+        state = EMPTY_STATE if raw is None else decode_state(raw)
+        self._proposals = Proposals(commits, self, state)
         raw = engine.get(Family.SYS, SYS_NEXT_ID)
         self._next_id = 1 if raw is None else int.from_bytes(raw)
         records = [
@@ -224,13 +224,12 @@ class Meta:
         return Row(Family.SYS, SYS_NEXT_ID, self._next_id.to_bytes(8))
 
     def _propose(self, operations: list[Operation]) -> Round:
-        self._state = msgspec.structs.replace(self._state, index=self._state.index + 1)
-        return self._commits.propose(self, Entry(operations, self._state, 0, ()))
+        return self._proposals.propose(operations)
 
-    def writing(self, round: Round) -> None:
-        pass
+    def take(self, round: Round) -> list[Entry]:
+        return self._proposals.take()
 
-    def settled(self, round: Round, entries: list[Entry]) -> None:
+    def settled(self) -> None:
         pass
 
 

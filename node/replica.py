@@ -16,7 +16,6 @@ With one member the group needs no log: the effect batch is the log, with the te
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -26,7 +25,7 @@ from gramme.codec.json import decode_item, encode_item
 from gramme.commands import Delete, Found, Get, Page, Put, Query, Scan, Write, Written
 from gramme.errors import GrammeError
 from gramme.model.version import Stamp, Version
-from gramme.node.apply import change_row, item_row, local_rows, next_state
+from gramme.node.apply import change_row, item_row, local_rows
 from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
@@ -40,56 +39,13 @@ from gramme.node.evaluate import evaluate
 from gramme.node.flushed import Flushed
 from gramme.node.local_pages import LocalPages
 from gramme.node.pages import query_range, read_page, scan_range
+from gramme.node.proposals import Commits, Entry, Proposals, Round, next_version
 from gramme.partitions import TOKEN_BYTES
 
 # The region of stamps made here. Regions get numbers when there is more than one.
 LOCAL_REGION = 0
 # A hybrid logical clock: milliseconds above, a counter below.
 CLOCK_COUNTER_BITS = 16
-
-
-class Round:
-    """One group commit: entries of all replicas, written together and flushed together."""
-
-    __slots__ = ("entries", "flushed", "size_bytes")
-
-    def __init__(self) -> None:
-        self.entries: dict[Member, list[Entry]] = {}
-        self.size_bytes = 0
-        self.flushed = Flushed()
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """Operations that happen together, and the state of the group after them."""
-
-    operations: list[Operation]
-    state: ReplicaState
-    size_bytes: int
-    keys: tuple[bytes, ...]
-
-
-class Member(Protocol):
-    """The group an entry came from, as the commit loop sees it."""
-
-    state_key: bytes
-
-    def writing(self, round: Round) -> None:
-        """The round's rows are about to become visible in the engine."""
-        ...
-
-    def settled(self, round: Round, entries: list[Entry]) -> None:
-        """The round's rows are durable."""
-        ...
-
-
-class Commits(Protocol):
-    """The commit loop, as a replica sees it."""
-
-    def admit(self) -> None:
-        """Raises Throttling when there is no room for another write."""
-        ...
-
-    def propose(self, member: Member, entry: Entry) -> Round: ...
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -108,10 +64,6 @@ class Begun(msgspec.Struct):
     size_bytes: int
 
 
-# A key, the stored item it had, and the new one's body and size. The body is None for a delete.
-Effect = tuple[bytes, bytes | None, bytes | None, int]
-
-
 class Replica:
     """See the module's head. Everything public is called on the event loop."""
 
@@ -124,7 +76,6 @@ class Replica:
         state: ReplicaState,
     ) -> None:
         self.settings = settings
-        self.state = state
         self.flushed_index = state.index
         # The totals of this one may be shown: those of `state` count what is not on disk yet.
         self.flushed_state = state
@@ -135,6 +86,7 @@ class Replica:
         self.watched = False
         self._engine = engine
         self._commits = commits
+        self._proposals = Proposals(commits, self, state)
         self._clock = clock
         self._table = table = settings.table
         index = None if settings.index is None else table.index(settings.index)
@@ -143,15 +95,18 @@ class Replica:
         self._has_local = index is None and bool(table.local_indexes)
         self._local_pages = LocalPages(engine, table, self._unflushed)
         self.state_key = state_key(settings.group)
-        self._overlay: dict[bytes, Pending] = {}
-        self._proposed_tokens: set[bytes] = set()
-        self._written_tokens: set[bytes] = set()
+        # The rows that are proposed: those no round has taken yet, and those of the round that is being committed.
+        self._proposed: dict[bytes, Pending] = {}
+        self._taken: dict[bytes, Pending] = {}
+        self._taken_entries: list[Entry] = []
+        # The round whose rows the engine may show though they are not flushed, and their tokens once somebody asks.
         self._written_round: Round | None = None
+        self._written_tokens: set[bytes] | None = None
 
     # Reads
 
     async def get(self, get: Get) -> Found:
-        pending = self._overlay.get(get.key)
+        pending = self._pending(get.key)
         if pending is None:
             stored = self._engine.get(Family.ITEM, self._prefix + get.key)
         else:
@@ -170,12 +125,11 @@ class Replica:
         lower, upper = query_range(self._prefix, query)
         if lower >= upper:
             return Page([], 0, 0, 0, None)
-        visible = self._written_round
-        unflushed = visible is not None and query.lower[:TOKEN_BYTES] in self._written_tokens
+        unflushed = self._unflushed(query.lower[:TOKEN_BYTES])
         rows = self._engine.scan(Family.ITEM, lower, upper, forward=query.forward)
         page = await read_page(rows, query)
-        if unflushed and visible is not None:
-            await visible.flushed
+        if unflushed is not None:
+            await unflushed
         return page
 
     async def scan(self, scan: Scan) -> Page:
@@ -184,18 +138,23 @@ class Replica:
         lower, upper = scan_range(self.table_id, scan)
         if lower >= upper:
             return Page([], 0, 0, 0, None)
-        visible = self._written_round
+        unflushed = self._unflushed(b"")
         rows = self._engine.scan(Family.ITEM, lower, upper)
         page = await read_page(rows, scan, scan.size_max, scan.stored_bytes_max)
-        if visible is not None:
-            await visible.flushed
+        if unflushed is not None:
+            await unflushed
         return page
 
     def _unflushed(self, token: bytes) -> Flushed | None:
         """What a page waits for that shows rows of this token as they are in the engine now; of any, if it is empty."""
         visible = self._written_round
-        if visible is None or (token and token not in self._written_tokens):
+        if visible is None:
             return None
+        if token:
+            if self._written_tokens is None:
+                self._written_tokens = {key[:TOKEN_BYTES] for key in self._taken}
+            if token not in self._written_tokens:
+                return None
         return visible.flushed
 
     # Writes
@@ -205,7 +164,7 @@ class Replica:
         for check in self.on_admit:
             check()
         key = write.key
-        pending = self._overlay.get(key)
+        pending = self._pending(key)
         current = (
             self._engine.get(Family.ITEM, self._prefix + key) if pending is None else pending.stored
         )
@@ -215,12 +174,18 @@ class Replica:
             if pending is not None:
                 await pending.round.flushed
             raise
+        written = outcome.written
         if outcome.effective:
             round = self._propose_item(key, current, outcome.new, outcome.size)
-            await round.flushed
-        elif pending is not None:
-            await pending.round.flushed
-        return outcome.written
+        elif pending is None:
+            return written
+        else:
+            round = pending.round
+        # A flush takes long enough for thousands of writes to come in. What they no longer need must go, or it pushes
+        # what the next ones need out of the processor's caches.
+        del write, current, outcome, pending
+        await round.flushed
+        return written
 
     def begin(self, writes: Sequence[Put | Delete], bytes_max: int) -> Begun:
         """Do all but wait for writes of different items that have no conditions, as one entry.
@@ -231,99 +196,89 @@ class Replica:
         for check in self.on_admit:
             check()
         begun = Begun([], set(), 0)
-        effects: list[Effect] = []
-        overlay, prefix, get = self._overlay, self._prefix, self._engine.get
+        prefix, get = self._prefix, self._engine.get
         # An item may be as large again in each local index.
         copies = 1 + len(self._table.local_indexes)
         for write in writes:
             key = write.key
-            pending = overlay.get(key)
+            pending = self._pending(key)
             current = get(Family.ITEM, prefix + key) if pending is None else pending.stored
             outcome = evaluate(self._table, current, write, watched=self.watched)
             begun.answers.append(outcome.written)
             if outcome.effective:
-                effects.append((key, current, outcome.new, outcome.size))
+                begun.rounds.add(self._propose_item(key, current, outcome.new, outcome.size))
                 begun.size_bytes += copies * (len(current or b"") + len(outcome.new or b""))
                 if begun.size_bytes >= bytes_max:
                     break
             elif pending is not None:
                 begun.rounds.add(pending.round)
-        if effects:
-            begun.rounds.add(self._propose_items(effects))
         return begun
 
     def _propose_item(self, key: bytes, old: bytes | None, body: bytes | None, size: int) -> Round:
-        version = Version(self.state.index + 1, 0)
+        proposals = self._proposals
+        entry = proposals.entry()
+        version = next_version(entry)
         stamp = self.next_stamp()
         row = item_row(self._prefix + key, body, size, version, stamp)
-        operations: list[Operation] = [row]
+        sums, operations = proposals.sums, entry.operations
+        sums.clock = stamp.clock
+        sums.replace(old, row)
+        operations.append(row)
+        stored = row.value
+        size_bytes = 0 if stored is None else len(stored)
         if self.watched:
-            operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
-        local = self.state.local
+            change = change_row(self.settings.log_id, key, version, stamp, old, row)
+            operations.append(change)
+            proposals.changes += 1
+            size_bytes += len(change.value or b"")
         if self._has_local:
-            rows, local = local_rows(self._table, local, key, old, row, version, stamp)
+            rows, sums.local = local_rows(self._table, sums.local, key, old, row, version, stamp)
             operations += rows
-        state = next_state(self.state, version.apply_index, stamp.clock, ((old, row),), local)
-        round = self.propose(operations, state, (key,))
-        self._overlay[key] = Pending(row.value, version, round)
+            size_bytes += sum(len(local.value or b"") for local in rows)
+        round = proposals.add(entry, size_bytes)
+        self._proposed[key] = Pending(stored, version, round)
         return round
 
-    def _propose_items(self, effects: list[Effect]) -> Round:
-        index = self.state.index + 1
-        first = self.next_stamp().clock
-        operations: list[Operation] = []
-        replaced: list[tuple[bytes | None, Row]] = []
-        versions: list[Version] = []
-        local = self.state.local
-        for ordinal, (key, old, body, size) in enumerate(effects):
-            version, stamp = Version(index, ordinal), Stamp(first + ordinal, LOCAL_REGION)
-            row = item_row(self._prefix + key, body, size, version, stamp)
-            operations.append(row)
-            replaced.append((old, row))
-            versions.append(version)
-            if self.watched:
-                operations.append(change_row(self.settings.log_id, key, version, stamp, old, row))
-            if self._has_local:
-                rows, local = local_rows(self._table, local, key, old, row, version, stamp)
-                operations += rows
-        state = next_state(self.state, index, first + len(effects) - 1, replaced, local)
-        keys = tuple(effect[0] for effect in effects)
-        round = self.propose(operations, state, keys)
-        for key, (_, row), version in zip(keys, replaced, versions, strict=True):
-            self._overlay[key] = Pending(row.value, version, round)
-        return round
+    def _pending(self, key: bytes) -> Pending | None:
+        """The newest proposed row, if it is not flushed yet."""
+        return self._proposed.get(key) or self._taken.get(key)
 
     # What the tailers' half of the replica builds on, in `node/tail/`
 
+    @property
+    def state(self) -> ReplicaState:
+        """The group's state with everything proposed."""
+        return self._proposals.state
+
+    @property
+    def changes(self) -> int:
+        """How many changes were proposed since the replica was opened."""
+        return self._proposals.changes
+
     def current(self, key: bytes) -> Pending | bytes | None:
         """The newest proposed row, or the stored one."""
-        return self._overlay.get(key) or self._engine.get(Family.ITEM, self._prefix + key)
+        return self._pending(key) or self._engine.get(Family.ITEM, self._prefix + key)
 
     def row_key(self, key: bytes) -> bytes:
         return self._prefix + key
 
     def next_stamp(self) -> Stamp:
         """A stamp greater than every stamp of this partition."""
-        clock = max(self._clock.now_ms() << CLOCK_COUNTER_BITS, self.state.clock + 1)
+        clock = max(self._clock.now_ms() << CLOCK_COUNTER_BITS, self._proposals.sums.clock + 1)
         return Stamp(clock, LOCAL_REGION)
 
     def propose(
-        self, operations: list[Operation], state: ReplicaState, keys: tuple[bytes, ...]
+        self,
+        operations: list[Operation],
+        replaced: Sequence[tuple[bytes | None, Row]],
+        stamp: Stamp,
     ) -> Round:
-        """Hand operations to the commit loop as this group's next entry."""
-        self.state = state
-        size = 0
-        for operation in operations:
-            if isinstance(operation, Row) and operation.value is not None:
-                size += len(operation.value)
-        for key in keys:
-            self._proposed_tokens.add(key[:TOKEN_BYTES])
-        return self._commits.propose(self, Entry(operations, state, size, keys))
+        """Propose operations, with rows of an index among them and what stood in their place."""
+        return self._proposals.propose(operations, replaced, stamp.clock)
 
     def propose_rows(self, operations: list[Operation]) -> Round:
-        """Propose an entry that changes no items."""
-        state = msgspec.structs.replace(self.state, index=self.state.index + 1)
-        return self.propose(operations, state, ())
+        """Propose what changes no items."""
+        return self._proposals.propose(operations)
 
     def change_settings(self, settings: ReplicaSettings, rows: list[Operation]) -> Round:
         """Propose other settings, by which this replica works from that entry on, together with `rows`."""
@@ -331,7 +286,11 @@ class Replica:
         self._table = settings.table
         self.watched = bool(settings.table.indexes)
         row = Row(Family.RAFT, settings_key(settings.group), encode_settings(settings))
-        return self.propose_rows([row, *rows])
+        # In an entry of its own: what comes before it was done by the old settings, what comes after it by these.
+        self._proposals.open()
+        round = self._proposals.propose([row, *rows])
+        self._proposals.close()
+        return round
 
     async def shown_is_flushed(self) -> None:
         """Wait until everything is durable that the engine shows of this group now."""
@@ -339,24 +298,23 @@ class Replica:
             await self._written_round.flushed
 
     def remember(self, key: bytes, pending: Pending) -> None:
-        self._overlay[key] = pending
+        self._proposed[key] = pending
 
     # What the commit loop tells
 
-    def writing(self, round: Round) -> None:
+    def take(self, round: Round) -> list[Entry]:
         self._written_round = round
-        self._written_tokens, self._proposed_tokens = self._proposed_tokens, set()
+        self._taken, self._proposed = self._proposed, {}
+        self._written_tokens = None
+        self._taken_entries = self._proposals.take()
+        return self._taken_entries
 
-    def settled(self, round: Round, entries: list[Entry]) -> None:
-        overlay = self._overlay
-        for entry in entries:
-            for key in entry.keys:
-                pending = overlay.get(key)
-                if pending is not None and pending.round is round:
-                    del overlay[key]
+    def settled(self) -> None:
+        last = self._taken_entries[-1].state
+        assert last is not None
+        self._taken, self._taken_entries = {}, []
         self._written_round = None
-        self._written_tokens = set()
-        self.flushed_state = entries[-1].state
-        self.flushed_index = self.flushed_state.index
+        self.flushed_state = last
+        self.flushed_index = last.index
         for notify in self.on_flushed:
             notify()

@@ -6,8 +6,9 @@ Embedded, a router calls this object where a cluster will have a gRPC stream; it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gramme.clock import Clock
 from gramme.commands import (
@@ -36,7 +37,7 @@ from gramme.node.groups import Groups
 from gramme.node.index_changes import SETTLE_POLL_S, IndexChanges
 from gramme.node.meta import Meta, settings_of
 from gramme.node.pauses import tidy_in_pauses
-from gramme.node.replica import Round
+from gramme.node.proposals import Round
 from gramme.partitions import Partition
 
 # About a millisecond of proposing a batch: most of it is copying and summing up the items.
@@ -115,13 +116,13 @@ class Node:
 
     # The seam
 
-    async def get(self, partition: Partition, get: Get) -> Found:
-        replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
-        return await replica.get(get)
+    def get(self, partition: Partition, get: Get) -> Coroutine[Any, Any, Found]:
+        replica = self._replicas.get(partition.group)
+        return self._groups.gone(partition) if replica is None else replica.get(get)
 
-    async def write(self, partition: Partition, write: Write) -> Written:
-        replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
-        return await replica.write(write)
+    def write(self, partition: Partition, write: Write) -> Coroutine[Any, Any, Written]:
+        replica = self._replicas.get(partition.group)
+        return self._groups.gone(partition) if replica is None else replica.write(write)
 
     async def query(self, partition: Partition, query: Query) -> Page:
         replica = self._replicas.get(partition.group) or await self._groups.gone(partition)

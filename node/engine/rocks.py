@@ -24,7 +24,7 @@ WRITE_BUFFER_BYTES_MAX = 128 << 20
 CACHE_BYTES = 256 << 20
 # The cache grows with what is on disk, compressed, to so many times of it and what follows. Without that it would
 # fill, up to its bound, with blocks of tables that are no more: few items written over and over are enough.
-CACHE_TIMES_DISK = 2
+CACHE_TIMES_DISK = 3
 CACHE_BYTES_LEAST = 32 << 20
 # Tables kept open, where nobody says how many.
 TABLES_MAX = 1024

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from gramme.errors import Throttling
 from gramme.node.engine.api import Engine, Family, Row
 from gramme.node.engine.keyspace import backfill_key, token_bound
-from gramme.node.replica import Replica, Round
+from gramme.node.proposals import Round
+from gramme.node.replica import Replica
 from gramme.node.tail.indexes import IndexReader, IndexRow
 
 # About a millisecond of decoding, projecting and encoding; what the targets do with the rows is as much again.

@@ -25,7 +25,8 @@ from gramme.node.engine.keyspace import (
     encode_position,
     log_range,
 )
-from gramme.node.replica import CLOCK_COUNTER_BITS, Replica, Round
+from gramme.node.proposals import Round
+from gramme.node.replica import CLOCK_COUNTER_BITS, Replica
 
 # A batch is decoded, delivered and flushed as one; small enough not to hold the loop for long.
 BATCH_CHANGES_MAX = 128
@@ -33,8 +34,10 @@ BATCH_BYTES_MAX = 256 << 10
 CURSOR_INTERVAL_S = 1.0
 # RocksDB looks at every range ever deleted that is still in memory, each time it makes an iterator after a new one.
 # So a few changes are removed one by one, and only a busy log, whose memory is soon written out, by range.
-RANGE_TRIM_ENTRIES_MIN = 1000
+RANGE_TRIM_CHANGES_MIN = 1000
 DELAY_POLL_S = 0.05
+# Under a millisecond of stepping over changes.
+COUNT_SLICE = 500
 COMPLETE_POLL_S = 0.002
 
 BEGINNING = Version(0, 0)
@@ -99,10 +102,12 @@ class Cursors:
             return
         log_id = self._replica.settings.log_id
         lower, upper = change_key(log_id, self._trimmed), change_key(log_id, after(needed))
-        if needed.apply_index - self._trimmed.apply_index > RANGE_TRIM_ENTRIES_MIN:
+        rows = self._engine.scan(Family.CHANGE, lower, upper)
+        keys = [key for key, _ in islice(rows, RANGE_TRIM_CHANGES_MIN)]
+        if len(keys) == RANGE_TRIM_CHANGES_MIN:
             yield RangeDelete(Family.CHANGE, lower, upper)
         else:
-            for key, _ in self._engine.scan(Family.CHANGE, lower, upper):
+            for key in keys:
                 yield Row(Family.CHANGE, key, None)
         self._trimmed = needed
 
@@ -136,6 +141,9 @@ class Tailer:
         self.position = cursors.saved(reader.id)
         # The newest entry of which nothing is left to deliver.
         self.complete = self.position.apply_index - 1
+        # What the replica counts as changes, less this, is what this reader is behind.
+        self._passed_changes = replica.changes
+        self._flushed_before = replica.flushed_index
         self._unsaved = False
         self._wake = asyncio.Event()
         self._wake.set()
@@ -143,8 +151,8 @@ class Tailer:
         replica.on_flushed.append(self.wake)
 
     def backlog(self) -> int:
-        """How many entries this reader is behind, at most."""
-        return self._replica.state.index - self.position.apply_index
+        """How many changes this reader is behind."""
+        return self._replica.changes - self._passed_changes
 
     async def reached(self, index: int) -> None:
         """Wait until everything up to an entry has been delivered."""
@@ -152,6 +160,7 @@ class Tailer:
             await asyncio.sleep(COMPLETE_POLL_S)
 
     async def run(self) -> None:
+        await self._count_left_over()
         # A crash may have come between the last saved cursor and the word of it.
         await self._reader.passed(self.position)
         save_at_s = asyncio.get_running_loop().time() + CURSOR_INTERVAL_S
@@ -161,6 +170,7 @@ class Tailer:
             if changes:
                 await self._wait_until_due(changes[-1])
                 await self._reader.deliver(changes)
+                self._passed_changes += len(changes)
                 self.position = changes[-1].version
                 self.complete = self.position.apply_index - 1
                 self._unsaved = True
@@ -171,16 +181,25 @@ class Tailer:
             elif not changes:
                 await self._rest(save_at_s - now_s)
 
-    def _read(self) -> list[Change]:
-        """The next changes that are flushed. What is written but not flushed must not be seen by anybody."""
+    async def _count_left_over(self) -> None:
+        """Count the changes that were there before this process, and are still to be delivered."""
+        rows = self._changes_until(self._flushed_before)
+        while found := sum(1 for _ in islice(rows, COUNT_SLICE)):
+            self._passed_changes -= found
+            await asyncio.sleep(0)
+
+    def _changes_until(self, index: int) -> Iterator[tuple[bytes, bytes]]:
         log_id = self._replica.settings.log_id
         lower = change_key(log_id, after(self.position))
-        upper = change_key(log_id, Version(self._replica.flushed_index + 1, 0))
-        if lower >= upper:
-            return []
+        upper = change_key(log_id, Version(index + 1, 0))
+        return self._engine.scan(Family.CHANGE, lower, upper) if lower < upper else iter(())
+
+    def _read(self) -> list[Change]:
+        """The next changes that are flushed. What is written but not flushed must not be seen by anybody."""
         changes = []
         size = 0
-        for _, raw in islice(self._engine.scan(Family.CHANGE, lower, upper), BATCH_CHANGES_MAX):
+        rows = self._changes_until(self._replica.flushed_index)
+        for _, raw in islice(rows, BATCH_CHANGES_MAX):
             changes.append(decode_change(raw))
             size += len(raw)
             if size > BATCH_BYTES_MAX:

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 
-import msgspec
-
 from gramme.codec.item import version_of
 from gramme.model.version import Version
-from gramme.node.apply import item_row, next_state
+from gramme.node.apply import item_row
 from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
-    ReplicaState,
     decode_fence,
     decode_tombstone,
     encode_fence,
@@ -46,8 +43,8 @@ class IndexTarget:
     async def apply(self, write: IndexWrite) -> None:
         """Returns when the rows are durable. Raises StaleSource."""
         operations = self._fence(write)
-        state = self._replica.state
         stamp = self._replica.next_stamp()
+        replaced: list[tuple[bytes | None, Row]] = []
         newest: dict[bytes, tuple[bytes | None, Version]] = {}
         for row in write.rows:
             stored, version = newest.get(row.key) or self._current(row.key)
@@ -57,23 +54,14 @@ class IndexTarget:
             if row.body is not None or stored is not None:
                 operations.append(item)
             self._bury(write.source, row, operations)
-            state = next_state(state, state.index, stamp.clock, ((stored, item),))
+            replaced.append((stored, item))
             newest[row.key] = (item.value, row.version)
         self._forget(write.source, write.watermark, operations)
         if operations:
-            await self._propose(operations, state, newest)
-
-    async def _propose(
-        self,
-        operations: list[Operation],
-        state: ReplicaState,
-        newest: dict[bytes, tuple[bytes | None, Version]],
-    ) -> None:
-        state = msgspec.structs.replace(state, index=state.index + 1)
-        round = self._replica.propose(operations, state, tuple(newest))
-        for key, (stored, version) in newest.items():
-            self._replica.remember(key, Pending(stored, version, round))
-        await round.flushed
+            round = self._replica.propose(operations, replaced, stamp)
+            for key, (stored, version) in newest.items():
+                self._replica.remember(key, Pending(stored, version, round))
+            await round.flushed
 
     def _fence(self, write: IndexWrite) -> list[Operation]:
         group, claim = self._replica.settings.group, (write.epoch, write.term)

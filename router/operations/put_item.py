@@ -50,8 +50,12 @@ async def put_item(context: Context, caller: Caller, body: dict[str, Any]) -> by
     else:
         show_item = body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         put = Put(row, encode_item(item), size, condition, values, return_old, show_item, units)
-    written = await context.nodes.write(partition, put)
+    collection_key = {table.hash.name: item[table.hash.name]} if table.local_indexes else {}
+    writing = context.nodes.write(partition, put)
+    # What was made of the item must not wait for the flush too: it would fill the processor's caches.
+    del item, put, body["Item"]
+    written = await writing
     if not table.local_indexes:
         return answer_to_write(body, written)
-    metrics = await metrics_of_write(context, body, entry, partition, item)
+    metrics = await metrics_of_write(context, body, entry, partition, collection_key)
     return answer_to_write(body, written, metrics)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from gramme.errors import Throttling
-from gramme.node import commit
+from gramme.node import commit, proposals
 from gramme.node.engine.api import Family, Operation, WriteStall
 from tests.unit.node.fixtures import GatedEngine, Parts, a_get, a_put, parts, settle
 
@@ -31,6 +31,7 @@ async def test_writes_that_arrive_during_a_flush_share_the_next_one() -> None:
 async def test_a_large_round_is_cut_into_bounded_writes_with_whole_entries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(proposals, "ENTRY_BYTES_MAX", 500)
     monkeypatch.setattr(commit, "WRITE_BYTES_MAX", 1000)
     async with parts() as made:
         replica = made.replica()
