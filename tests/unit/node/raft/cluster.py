@@ -101,6 +101,12 @@ class Cluster:
             sender.snapshot_sent(message.to, message.snapshot.index)
         self.check()
 
+    def drop(self, message: Message) -> None:
+        """Lose it. Who ships a snapshot notices."""
+        self.lost.append(message)
+        if isinstance(message, InstallSnapshot):
+            self[message.sender].snapshot_failed(message.to)
+
     def settle(self) -> None:
         """Deliver and flush until nothing is left to do. Time stands still."""
         for _ in range(EVENTS_MAX):
@@ -144,7 +150,10 @@ class Cluster:
 
     def crash(self, replica: int, kept: int = 0) -> None:
         self.shells[replica].crash(kept)
+        arriving = [message for message in self.network if message.to == replica]
         self.network = [message for message in self.network if message.to != replica]
+        for message in arriving:
+            self.drop(message)
         self.check()
 
     def effects(self, replica: int) -> list[bytes]:
@@ -160,7 +169,7 @@ class Cluster:
                 if target is not None:
                     target.images[index] = image
             if {message.sender, message.to} & self.cut or self.lose(message):
-                self.lost.append(message)
+                self.drop(message)
             else:
                 self.network.append(message)
 
