@@ -141,7 +141,7 @@ class Interpreter:
         )
         learners = [int(each) for each in options.get("learners", "").split(",") if each]
         self._cluster = Traced(voters, learners=learners, settings=settings, logs=logs, terms=terms)
-        self._cluster.trace = self._trace  # type: ignore[method-assign]
+        self._cluster.trace = self._trace
         self._seen = {
             replica: (f"{replica} is follower in term {shell.raft.term}", 0)
             for replica, shell in self._cluster.shells.items()

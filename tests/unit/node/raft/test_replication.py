@@ -238,3 +238,13 @@ def test_a_restarted_replica_goes_on_where_its_disk_ends() -> None:
 
     assert cluster.effects(2) == [b"a", b"b"]
     assert cluster.shells[2].disk.stored.hard_state == HardState(1, ONE, 3)
+
+
+def test_the_leader_says_how_far_everybody_is() -> None:
+    cluster = Cluster(3, learners=[4])
+    cluster.elect(1)
+    cluster.cut = {3}
+    cluster.propose(b"a")
+
+    assert cluster[1].matches() == {2: 2, 3: 1, 4: 2}
+    assert cluster[2].matches() == {}
