@@ -4,6 +4,10 @@ While a flush runs, and for a few turns of the loop after it, the next round fil
 load and no timer is needed. There is never more than one flush under way, and it covers exactly the writes that
 returned before it began.
 
+A group with one member gives entries: their effects are its log, and once they are flushed they are settled. A group with
+more, a `Logged` one, gives whatever its log asks for, entries of the log and effects of committed ones, and is told
+when that is written and when it is flushed. What was applied counts as soon as it is written.
+
 A write the engine refuses for a stall is tried again until it is taken; any other error on this path ends the process,
 because after a failed write or sync nobody knows what the disk holds.
 """
@@ -12,11 +16,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from gramme.errors import Throttling
-from gramme.node.engine.api import Engine, Family, Operation, Row, WriteStall
-from gramme.node.engine.keyspace import encode_state
-from gramme.node.proposals import Entry, Member, Round
+from gramme.node.engine.api import Engine, Operation, WriteStall
+from gramme.node.proposals import Member, Round
 
 # One engine write keeps the whole process waiting, about 3 ms per MB.
 WRITE_BYTES_MAX = 512 << 10
@@ -31,6 +35,26 @@ GATHER_TURNS = 5
 _OVERLOADED = "The server has too many writes waiting for its disk. Try again later."
 
 
+# Operations that must be in one write, and about how large they are.
+Piece = tuple[list[Operation], int]
+
+
+class Logged(Protocol):
+    """A group whose entries go through a log that it shares with other nodes."""
+
+    def collect(self) -> Iterable[Piece]:
+        """What is to be written now, in this order."""
+        ...
+
+    def written(self) -> bool:
+        """All that was collected is written. Returns whether anything waits for its flush."""
+        ...
+
+    def flushed(self) -> None:
+        """All that was collected is flushed."""
+        ...
+
+
 class CommitLoop:
     """`on_failure` is told what broke, and does not come back in a real process."""
 
@@ -38,6 +62,8 @@ class CommitLoop:
         self._engine = engine
         self._on_failure = on_failure
         self._filling = Round()
+        # In the order they came: a dictionary, because a set has no order.
+        self._enlisted: dict[Logged, None] = {}
         self._wake = asyncio.Event()
         self._stalled = False
         self._writing_bytes = 0
@@ -57,12 +83,20 @@ class CommitLoop:
         round.members.append(member)
         return round
 
+    def enlist(self, group: Logged) -> None:
+        """A group has something to write."""
+        self._enlisted[group] = None
+        self._wake.set()
+
+    async def confirm(self) -> None:
+        """Whoever has no other replicas knows of everything."""
+
     async def run(self) -> None:
         """Commit rounds until stopped; a stop lets everything proposed before it finish."""
         while not (self._stopping and not self._filling.members):
             await self._wake.wait()
             self._wake.clear()
-            if not self._filling.members:
+            if not self._filling.members and not self._enlisted:
                 continue
             round, self._filling = self._filling, Round()
             self.rounds += 1
@@ -82,19 +116,33 @@ class CommitLoop:
         self._wake.set()
 
     async def _commit(self, round: Round) -> None:
+        groups, self._enlisted = self._enlisted, {}
         self._writing_bytes = round.size_bytes
-        taken = [(member, member.take(round)) for member in round.members]
-        first = True
-        for operations in _writes(taken):
-            if not first:
-                await asyncio.sleep(0)
-            first = False
-            await self._write(operations)
-        await self._engine.flush()
+        pieces = [
+            (entry.operations, entry.size_bytes)
+            for member in round.members
+            for entry in member.take(round, shown=True)
+        ]
+        for group in groups:
+            pieces += group.collect()
+        await self._write_all(pieces)
+        flushing = [group for group in groups if group.written()]
+        if round.members or flushing:
+            await self._engine.flush()
         self._writing_bytes = 0
         for member in round.members:
             member.settled()
         round.flushed.release()
+        for group in flushing:
+            group.flushed()
+
+    async def _write_all(self, pieces: Iterable[Piece]) -> None:
+        first = True
+        for operations in _writes(pieces):
+            if not first:
+                await asyncio.sleep(0)
+            first = False
+            await self._write(operations)
 
     async def _write(self, operations: list[Operation]) -> None:
         while True:
@@ -114,30 +162,15 @@ async def _gather() -> None:
         await asyncio.sleep(0)
 
 
-def _writes(taken: Iterable[tuple[Member, list[Entry]]]) -> Iterator[list[Operation]]:
-    """Cut a round into writes of bounded size, each with the state rows of the groups it touches.
-
-    An entry is never cut, so a state row and the effects it counts are always in one write.
-    """
+def _writes(pieces: Iterable[Piece]) -> Iterator[list[Operation]]:
+    """Put pieces together into writes of bounded size. A piece is never cut."""
     operations: list[Operation] = []
     size = 0
-    for member, entries in taken:
-        last = None
-        for entry in entries:
-            if operations and size + entry.size_bytes > WRITE_BYTES_MAX:
-                if last is not None:
-                    operations.append(_state_row(member, last))
-                yield operations
-                operations, size = [], 0
-            operations.extend(entry.operations)
-            size += entry.size_bytes
-            last = entry
-        if last is not None:
-            operations.append(_state_row(member, last))
+    for more, more_bytes in pieces:
+        if operations and size + more_bytes > WRITE_BYTES_MAX:
+            yield operations
+            operations, size = [], 0
+        operations.extend(more)
+        size += more_bytes
     if operations:
         yield operations
-
-
-def _state_row(member: Member, last: Entry) -> Row:
-    assert last.state is not None, "an entry was taken before it was closed"
-    return Row(Family.RAFT, member.state_key, encode_state(last.state))

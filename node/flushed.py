@@ -40,6 +40,13 @@ class Flushed(asyncio.Future[None]):
         self.set_result(None)
         self._call_later()
 
+    def fail(self, error: Exception) -> None:
+        """Nothing was made durable, or nobody knows: let everybody who waits know of the error."""
+        self.set_exception(error)
+        # There may be nobody who waits.
+        self.exception()
+        self._call_later()
+
     def abandon(self) -> None:
         """Let go of everybody who waits: there will be no flush, and nothing can be said of the outcome."""
         super().cancel()

@@ -226,7 +226,7 @@ class Meta:
     def _propose(self, operations: list[Operation]) -> Round:
         return self._proposals.propose(operations)
 
-    def take(self, round: Round) -> list[Entry]:
+    def take(self, round: Round, *, shown: bool) -> list[Entry]:
         return self._proposals.take()
 
     def settled(self) -> None:

@@ -14,8 +14,8 @@ import msgspec
 
 from gramme.model.version import Version
 from gramme.node.apply import Sums
-from gramme.node.engine.api import Operation, Row
-from gramme.node.engine.keyspace import ReplicaState
+from gramme.node.engine.api import Family, Operation, Row
+from gramme.node.engine.keyspace import ReplicaState, encode_state
 from gramme.node.flushed import Flushed
 
 # An entry is written, sent and applied as one, so it must not hold up others. A large item may make it longer.
@@ -23,7 +23,7 @@ ENTRY_BYTES_MAX = 256 << 10
 
 
 class Entry(msgspec.Struct):
-    """Operations that happen together, and the state of the group after them, which is there once it is closed."""
+    """Operations that happen together. Closed, it ends with the row of the group's state after them."""
 
     index: int
     operations: list[Operation]
@@ -44,28 +44,32 @@ class Round:
 
 
 class Member(Protocol):
-    """A group, as the commit loop sees it."""
+    """What becomes of a group's log: rows of a partition, or of meta."""
 
     state_key: bytes
 
-    def take(self, round: Round) -> list[Entry]:
-        """The round is about to be written: give what it is to write, closed."""
+    def take(self, round: Round, *, shown: bool) -> list[Entry]:
+        """Give what is in the round, closed. `shown` says that the engine will show it before it is settled."""
         ...
 
     def settled(self) -> None:
-        """What was taken last is durable."""
+        """What was taken last is durable, or held by a quorum and applied."""
         ...
 
 
 class Commits(Protocol):
-    """The commit loop, as a group sees it."""
+    """Where a group's entries go: the commit loop itself or, with other replicas, the group's log."""
 
     def admit(self) -> None:
-        """Raises Throttling when there is no room for another write."""
+        """Raises Throttling when there is no room for another write, and NotLeader."""
         ...
 
     def join(self, member: Member) -> Round:
         """Make `member` part of the round that fills now. Once for each time it is taken."""
+        ...
+
+    async def confirm(self) -> None:
+        """Return once all is applied that was answered anywhere before this call. Raises NotLeader."""
         ...
 
 
@@ -95,6 +99,14 @@ class Proposals:
         self._round: Round | None = None
         self._open: Entry | None = None
         self._closed: list[Entry] = []
+
+    def restart(self, state: ReplicaState) -> None:
+        """Forget all that was proposed, and go on from `state`."""
+        self._term, self._index, self._epoch = state.term, state.index, state.epoch
+        self.sums = Sums(state)
+        self._round = None
+        self._open = None
+        self._closed = []
 
     @property
     def state(self) -> ReplicaState:
@@ -128,7 +140,9 @@ class Proposals:
     def close(self) -> None:
         entry, self._open = self._open, None
         if entry is not None:
-            entry.state = self.state
+            state = entry.state = self.state
+            row = Row(Family.RAFT, self._member.state_key, encode_state(state))
+            entry.operations.append(row)
             self._closed.append(entry)
 
     def add(self, entry: Entry, size_bytes: int) -> Round:

@@ -30,6 +30,7 @@ from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     ReplicaState,
+    decode_state,
     encode_settings,
     settings_key,
     state_key,
@@ -74,11 +75,15 @@ class Replica:
         clock: Clock,
         settings: ReplicaSettings,
         state: ReplicaState,
+        *,
+        replicated: bool = False,
     ) -> None:
+        """`replicated` says that there are other replicas, so that `commits` is a log and not the commit loop."""
         self.settings = settings
         self.flushed_index = state.index
         # The totals of this one may be shown: those of `state` count what is not on disk yet.
         self.flushed_state = state
+        self._replicated = replicated
         # Called whenever more of the change log may be read.
         self.on_flushed: list[Callable[[], None]] = []
         # Raises when a reader of the changes is too far behind for more to be written.
@@ -106,8 +111,12 @@ class Replica:
     # Reads
 
     async def get(self, get: Get) -> Found:
-        pending = self._pending(get.key)
-        if pending is None:
+        if self._replicated:
+            # What is proposed has not happened yet, and what is applied is held by a quorum.
+            if get.consistent:
+                await self._commits.confirm()
+            stored = self._engine.get(Family.ITEM, self._prefix + get.key)
+        elif (pending := self._pending(get.key)) is None:
             stored = self._engine.get(Family.ITEM, self._prefix + get.key)
         else:
             await pending.round.flushed
@@ -120,6 +129,8 @@ class Replica:
         return Found(body, size_of(stored))
 
     async def query(self, query: Query) -> Page:
+        if query.consistent and self._replicated:
+            await self._commits.confirm()
         if query.local is not None:
             return await self._local_pages.query(query)
         lower, upper = query_range(self._prefix, query)
@@ -133,6 +144,8 @@ class Replica:
         return page
 
     async def scan(self, scan: Scan) -> Page:
+        if scan.consistent and self._replicated:
+            await self._commits.confirm()
         if scan.local is not None:
             return await self._local_pages.scan(scan)
         lower, upper = scan_range(self.table_id, scan)
@@ -171,21 +184,26 @@ class Replica:
         try:
             outcome = evaluate(self._table, current, write, watched=self.watched)
         except GrammeError:
-            if pending is not None:
-                await pending.round.flushed
+            await self._seen_for_sure(pending)
             raise
         written = outcome.written
-        if outcome.effective:
-            round = self._propose_item(key, current, outcome.new, outcome.size)
-        elif pending is None:
+        if not outcome.effective:
+            await self._seen_for_sure(pending)
             return written
-        else:
-            round = pending.round
+        round = self._propose_item(key, current, outcome.new, outcome.size)
         # A flush takes long enough for thousands of writes to come in. What they no longer need must go, or it pushes
         # what the next ones need out of the processor's caches.
         del write, current, outcome, pending
         await round.flushed
         return written
+
+    async def _seen_for_sure(self, pending: Pending | None) -> None:
+        """Wait until an answer may leave that only tells of what there is: of `pending`, or of what is applied."""
+        if pending is not None:
+            await pending.round.flushed
+        elif self._replicated:
+            # A leader that was replaced and does not know it yet has an old item.
+            await self._commits.confirm()
 
     def begin(self, writes: Sequence[Put | Delete], bytes_max: int) -> Begun:
         """Do all but wait for writes of different items that have no conditions, as one entry.
@@ -300,10 +318,10 @@ class Replica:
     def remember(self, key: bytes, pending: Pending) -> None:
         self._proposed[key] = pending
 
-    # What the commit loop tells
+    # What the commit loop tells, or the log
 
-    def take(self, round: Round) -> list[Entry]:
-        self._written_round = round
+    def take(self, round: Round, *, shown: bool) -> list[Entry]:
+        self._written_round = round if shown else None
         self._taken, self._proposed = self._proposed, {}
         self._written_tokens = None
         self._taken_entries = self._proposals.take()
@@ -318,3 +336,24 @@ class Replica:
         self.flushed_index = last.index
         for notify in self.on_flushed:
             notify()
+
+    def lead(self, term: int) -> None:
+        self._load()
+        self._proposals.restart(msgspec.structs.replace(self.flushed_state, term=term))
+
+    def follow(self) -> None:
+        self._proposed, self._taken, self._taken_entries = {}, {}, []
+        self._proposals.restart(self.flushed_state)
+
+    def caught_up(self) -> None:
+        """Entries of the log have been applied, perhaps of another leader's."""
+        if not self._taken_entries:
+            self._load()
+            for notify in self.on_flushed:
+                notify()
+
+    def _load(self) -> None:
+        raw = self._engine.get(Family.RAFT, self.state_key)
+        assert raw is not None, f"group {self.settings.group} has lost its state"
+        self.flushed_state = decode_state(raw)
+        self.flushed_index = self.flushed_state.index

@@ -26,7 +26,8 @@ class Family(IntEnum):
     SYS = 7
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+# Both are also what a log entry is made of: their fields, in this order, and their tags are part of the disk format.
+class Row(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=0):
     """One key to write, or to delete where `value` is None."""
 
     family: Family
@@ -34,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     value: bytes | None
 
 
-class RangeDelete(msgspec.Struct, frozen=True, gc=False):
+class RangeDelete(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=1):
     """Delete every key with `lower <= key < upper`."""
 
     family: Family

@@ -5,6 +5,10 @@
              group | 02 | reader             cursor of a reader of the group's change log
              group | 03 | source group       fence: the newest (epoch, term) heard from a source of index rows
              group | 04 | reader             backfill: the last key that a new index has been given; none once it has all
+             group | 05                      of a group with a log: how far it is applied, and its members then
+             group | 06                      of a group with a log: term, vote and commit index
+             group | 07                      of a group with a log: index and term of the entry before the first
+             group | 08 | index              entry of the log
     item     table | token | key             item, or row of a global index
     lsi      index | token | key             row of a local index: partition key, index's sort key, table's sort key
     dedupe   table | token | key             of an index: the version at which a row was deleted
@@ -110,6 +114,22 @@ def fence_key(group: int, source: int) -> bytes:
 
 def backfill_key(group: int, reader: int) -> bytes:
     return _U64.pack(group) + b"\4" + _U32.pack(reader)
+
+
+def log_position_key(group: int) -> bytes:
+    return _U64.pack(group) + b"\5"
+
+
+def log_hard_state_key(group: int) -> bytes:
+    return _U64.pack(group) + b"\6"
+
+
+def log_base_key(group: int) -> bytes:
+    return _U64.pack(group) + b"\7"
+
+
+def log_entry_key(group: int, index: int) -> bytes:
+    return _U64.pack(group) + b"\x08" + _U64.pack(index)
 
 
 def group_range(group: int) -> tuple[bytes, bytes]:

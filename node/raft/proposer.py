@@ -142,6 +142,12 @@ class Proposer(Follower):
             raise TooManyReads
         leader.reads.add(context)
 
+    @property
+    def transferring(self) -> bool:
+        """Whether this replica leads and hands that over, so that its log must not grow."""
+        leader = self._leadership
+        return leader is not None and leader.transfer_to != NOBODY
+
     def transfer(self, to: ReplicaId) -> None:
         """Hand leadership to a voter. If it does not take over within an election timeout, this replica goes on.
 
