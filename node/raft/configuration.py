@@ -107,8 +107,10 @@ class Configurations:
     def applied(self, index: int) -> None:
         """Nothing up to `index` can be overwritten."""
         history = self._history
-        while len(history) > 1 and history[1][0] <= index:
-            del history[0]
+        if len(history) > 1 and history[1][0] <= index:
+            while len(history) > 1 and history[1][0] <= index:
+                del history[0]
+            self._take_newest()
 
     @property
     def oldest(self) -> Configuration:
@@ -119,6 +121,8 @@ class Configurations:
         # Read on every message, so not computed there.
         self.index, self.newest = self._history[-1]
         self.voters = self.newest.voters
+        # Of the configuration before, if the newest is not applied; else of the newest.
+        self.voters_before = self._history[-2:][0][1].voters
         self.members = (*self.newest.voters, *self.newest.learners)
 
 

@@ -47,8 +47,17 @@ class Follower(Elector):
         self._installing = 0
 
     def _may_run(self) -> bool:
-        """While a snapshot is being installed, the state it promises is not there yet."""
-        return self.is_voter and not self._installing and self.term < NUMBER_MAX
+        """Whether this replica may stand for election.
+
+        One whose log says that it was removed still may, until it knows that to be committed: it may be the only one
+        that holds the entry, and refuse its vote to those who lack it. It does not count itself then.
+        """
+        if self._installing or self.term >= NUMBER_MAX:
+            # While a snapshot is being installed, the state it promises is not there yet.
+            return False
+        configurations = self.configurations
+        undecided = configurations.index > self.log.committed
+        return self.is_voter or (undecided and self.replica in configurations.voters_before)
 
     def _follow(self, leader: ReplicaId) -> bool:
         """A leader of our term was heard. Returns False if it cannot be one."""

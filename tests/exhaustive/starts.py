@@ -74,6 +74,11 @@ STARTS = {
     "write": Start(
         Bounds(terms=2, campaigns=1, proposals=1, crashes=1, candidates=(2, 3)), before=led
     ),
+    # Small enough to be searched to its end.
+    "one successor": Start(
+        Bounds(terms=2, campaigns=1, proposals=1, crashes=0, candidates=(2,), instant_flushes=True),
+        before=led,
+    ),
     "two writes": Start(
         Bounds(
             terms=3, campaigns=2, proposals=2, crashes=0, candidates=(2, 3), instant_flushes=True

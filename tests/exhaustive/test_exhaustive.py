@@ -33,6 +33,16 @@ def test_no_order_of_events_breaks_a_rule(name: str) -> None:
     assert report.violation is None, report.trace
 
 
+def test_a_small_history_is_searched_to_its_end() -> None:
+    search = STARTS["one successor"].search()
+
+    report = search.run()
+
+    print(f"one successor: {report}")
+    assert report.complete
+    assert report.violation is None
+
+
 def commit_old_terms_by_counting(patch: pytest.MonkeyPatch) -> None:
     def advance(raft: Raft, leader: Leader) -> None:
         index = leader.held_by_majority()

@@ -164,6 +164,22 @@ def test_a_removed_leader_does_not_count_itself() -> None:
     assert leader.applied_index == 1
 
 
+def test_a_leader_that_began_to_remove_itself_and_died_can_still_be_elected_to_finish_it() -> None:
+    # Replica 2 has not heard of it, needs the vote of 1, and does not get it, because its log is the shorter one.
+    cluster = Cluster(2)
+    cluster.elect(1)
+    cluster.cut = {2}
+    cluster[1].propose_configuration(change("REMOVE", 1))
+    cluster.flush(1)
+    cluster.crash(1)
+
+    cluster.cut = set()
+    cluster.tick(60)
+
+    assert cluster.leader.replica == TWO
+    assert cluster[1].configurations.voters == cluster[2].configurations.voters == (2,)
+
+
 def test_a_removed_replica_that_never_heard_of_it_disturbs_nobody() -> None:
     cluster = Cluster()
     leader = cluster.elect(1)
