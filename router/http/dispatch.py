@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
+from gramme.drive import drive
 from gramme.errors import (
     ConditionalCheckFailed,
     GrammeError,
@@ -23,7 +24,6 @@ from gramme.errors import (
 )
 from gramme.router.http.auth import Authenticate, Authenticator
 from gramme.router.http.compression import Corrupt, TooLarge, decompress
-from gramme.router.http.drive import drive
 from gramme.router.http.exchange import Exchange
 from gramme.router.http.reply import JSON, TEXT, allow_preflight
 from gramme.router.http.unreadable import first_fault

@@ -1,7 +1,7 @@
 """Running a coroutine without a task.
 
 Most operations answer without waiting for anything. A task would make each of them wait for a turn of the event
-loop, so the gateway takes the first step itself: `drive` sends into the coroutine at once, and if the answer is
+loop, so the caller takes the first step itself: `drive` sends into the coroutine at once, and if the answer is
 there, `finish` is called before `drive` returns. A coroutine that does wait is resumed from the callback of the
 future it waits for, as `asyncio.Task` would do.
 

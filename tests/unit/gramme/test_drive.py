@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from gramme.router.http.drive import drive
+from gramme.drive import drive
 
 Outcome = tuple[str, int | None, BaseException | None]
 
