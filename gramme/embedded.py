@@ -22,10 +22,10 @@ from typing import Any
 import uvloop
 
 from gramme.clock import Clock, SystemClock, VirtualClock
+from gramme.model.table import TableRecord
 from gramme.node.engine.api import Engine
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory, DirectoryRefused
 from gramme.node.engine.failpoints import FailingEngine, parse_failpoints
-from gramme.node.engine.keyspace import TableRecord
 from gramme.node.engine.rocks import TABLES_MAX, DataLost, RocksEngine
 from gramme.node.server import Node, NodeSettings
 from gramme.open_files import allowed

@@ -2,7 +2,8 @@
 
 A class is named as in DynamoDB, less `Exception`. It is raised where the mistake is found and becomes bytes
 once: in `router/http/dispatch.py`, or as a gRPC status in `node/server.py`. What is not a `GrammeError` is
-either the world failing or a bug of ours, and is never shown to a caller in words.
+either the world failing or a bug of ours, and is never shown to a caller in words. At the end are those of the seam
+between a router and a node.
 """
 
 from __future__ import annotations
@@ -154,3 +155,35 @@ class InternalServerError(GrammeError):
         self, message: str = "The request processing has failed because of an unknown error."
     ) -> None:
         super().__init__(message)
+
+
+class SeamError(Exception):
+    """What a node says to whoever sent it a command, instead of an answer. A caller never sees it as it is."""
+
+
+class NotLeader(SeamError):
+    """Only the group's leader may answer this. `hint` is the id of the node that has it, 0 if that is not known."""
+
+    def __init__(self, hint: int = 0) -> None:
+        super().__init__(f"the leader is node {hint}" if hint else "the leader is not known")
+        self.hint = hint
+
+
+class StalePartition(SeamError):
+    """The command was routed by a map that the node knows to be wrong. `epoch` is what the node knows."""
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__(f"the partition is at epoch {epoch}")
+        self.epoch = epoch
+
+
+class Unavailable(SeamError):
+    """Nothing was done. Another replica may do it, or this one later."""
+
+
+class OutcomeUnknown(SeamError):
+    """The write may have happened, or may yet happen. It is never reported as failed."""
+
+
+class StaleSource(SeamError):
+    """The sender of an index's rows has been replaced; it must stop sending."""

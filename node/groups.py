@@ -15,14 +15,14 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from gramme.clock import Clock
+from gramme.commands import IndexWrite
 from gramme.errors import ResourceNotFound, Throttling
-from gramme.model.table import Index
+from gramme.model.table import Index, TableRecord
 from gramme.model.version import Version
 from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine, Family
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
-    TableRecord,
     decode_settings,
     decode_state,
     settings_key,
@@ -31,7 +31,7 @@ from gramme.node.engine.keyspace import (
 from gramme.node.proposals import Round
 from gramme.node.replica import Replica
 from gramme.node.tail.backfill import NOTHING, load_progress, progress_row
-from gramme.node.tail.indexes import IndexReader, IndexWrite
+from gramme.node.tail.indexes import IndexReader
 from gramme.node.tail.tailer import Cursors, Tailer
 from gramme.node.tail.target import IndexTarget
 from gramme.partitions import Partition, PartitionMap

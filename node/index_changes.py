@@ -21,9 +21,8 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from gramme.clock import Clock
-from gramme.model.table import Index, IndexPhase, Table
+from gramme.model.table import Index, IndexPhase, Table, TableRecord
 from gramme.node.engine.api import Engine
-from gramme.node.engine.keyspace import TableRecord
 from gramme.node.groups import Groups
 from gramme.node.meta import Meta, settings_for
 from gramme.node.proposals import Commits, Round

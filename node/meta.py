@@ -22,14 +22,13 @@ from gramme.errors import (
     TableChanged,
     ValidationError,
 )
-from gramme.model.table import Index, Table, TableStatus
+from gramme.model.table import Index, Table, TableRecord, TableStatus
 from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
     SYS_NEXT_ID,
     SYS_TABLES,
     ReplicaSettings,
     ReplicaState,
-    TableRecord,
     decode_state,
     decode_table,
     encode_settings,

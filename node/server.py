@@ -28,11 +28,10 @@ from gramme.commands import (
     Written,
 )
 from gramme.errors import Throttling
-from gramme.model.table import Table
+from gramme.model.table import Table, TableRecord
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine
-from gramme.node.engine.keyspace import TableRecord
 from gramme.node.groups import Groups
 from gramme.node.index_changes import SETTLE_POLL_S, IndexChanges
 from gramme.node.meta import Meta, settings_of

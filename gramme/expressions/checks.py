@@ -76,7 +76,7 @@ def update_checks(parsed: Parsed[tree.Update], names: tree.Names) -> Iterator[Ch
     yield from _undefined(nodes, names, paths=True)
     yield from _undefined(nodes, names, values=True)
     bound = tree.rename_update(parsed.tree, names)
-    yield from _overlaps([action.path for action in bound.actions])
+    yield from overlaps([action.path for action in bound.actions])
     for action in bound.actions:
         if isinstance(action, tree.Add | tree.Delete):
             yield _action_type(action)
@@ -89,7 +89,7 @@ def update_checks(parsed: Parsed[tree.Update], names: tree.Names) -> Iterator[Ch
 def projection_checks(parsed: Parsed[tree.Paths], names: tree.Names) -> Iterator[Check]:
     yield from _undefined(tree.walk(parsed.tree), names, paths=True)
     bound = tree.rename_paths(parsed.tree, names)
-    yield from _overlaps(list(bound.paths))
+    yield from overlaps(list(bound.paths))
 
 
 def _undefined(
@@ -136,7 +136,7 @@ class _Branch:
         self.below: dict[str | int, _Branch] = {}
 
 
-def _overlaps(paths: list[tree.Path]) -> Iterator[Check]:
+def overlaps(paths: list[tree.Path]) -> Iterator[Check]:
     """Paths that lead through one another; then paths that take one thing for map and for list.
 
     In one pass over the paths: an update can have hundreds, and tens of thousands of pairs.

@@ -24,13 +24,14 @@ class Condition:
     """`attributes` are the top-level attributes it mentions, `nested` tells whether a path goes into one.
 
     `test` tells whether the condition holds for an item. None is no item, which is as good as an
-    empty one.
+    empty one. `encoded` is the tree as bytes, once somebody has sent it.
     """
 
-    __slots__ = ("attributes", "nested", "test", "tree")
+    __slots__ = ("attributes", "encoded", "nested", "test", "tree")
 
     def __init__(self, test: tree.Test) -> None:
         self.tree = test
+        self.encoded: bytes | None = None
         self.attributes = tree.top_level(test)
         self.nested = tree.is_nested(test)
         holds = compile_test(test)

@@ -8,12 +8,16 @@ from gramme.model.item import Item
 
 
 class Projection:
-    """`attributes` are the top-level names, and all there is to it unless some path is `nested`."""
+    """`attributes` are the top-level names, and all there is to it unless some path is `nested`.
 
-    __slots__ = ("_names", "_root", "attributes", "nested", "tree")
+    `encoded` is the tree as bytes, once somebody has sent it.
+    """
+
+    __slots__ = ("_names", "_root", "attributes", "encoded", "nested", "tree")
 
     def __init__(self, tree: Paths) -> None:
         self.tree = tree
+        self.encoded: bytes | None = None
         self.attributes = top_level(tree)
         self.nested = is_nested(tree)
         self._root = paths.branches(tree.paths)

@@ -18,7 +18,7 @@ Comparator = Literal["=", "<>", "<", "<=", ">", ">="]
 Parts = tuple[str | int, ...]
 
 
-class Node(msgspec.Struct, frozen=True, tag=True):
+class Node(msgspec.Struct, frozen=True, tag=True, array_like=True):
     def children(self) -> tuple[AnyNode, ...]:
         """The nodes directly below, from left to right."""
         return ()

@@ -42,7 +42,7 @@ class UpdateExpression:
 
     `creates` is false if it only removes: such an update does not bring a missing item into being.
     `nested` tells whether any path goes into an attribute. `size_cost` is what it adds to the item's size where DynamoDB
-    holds an update to the largest there may be.
+    holds an update to the largest there may be. `encoded` is the tree as bytes, once somebody has sent it.
     """
 
     __slots__ = (
@@ -52,6 +52,7 @@ class UpdateExpression:
         "_touched",
         "attributes",
         "creates",
+        "encoded",
         "nested",
         "size_cost",
         "tree",
@@ -59,6 +60,7 @@ class UpdateExpression:
 
     def __init__(self, update: tree.Update) -> None:
         self.tree = update
+        self.encoded: bytes | None = None
         touched = [action.path for action in update.actions]
         self.attributes = frozenset(str(path.parts[0]) for path in touched)
         self.creates = any(isinstance(each, tree.Set | tree.Add) for each in update.actions)

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from gramme.partitions import Partition
+
 KeyType = Literal["S", "N", "B"]
 ProjectionType = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 TableStatus = Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"]
@@ -134,3 +136,11 @@ class Table(msgspec.Struct, frozen=True):
     @property
     def arn(self) -> str:
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
+
+
+class TableRecord(msgspec.Struct, frozen=True):
+    """Meta's row for a table: its definition and the partitions of it and of each index, by index name."""
+
+    table: Table
+    partitions: tuple[Partition, ...]
+    index_partitions: dict[str, tuple[Partition, ...]]

@@ -26,9 +26,9 @@ import struct
 import msgspec
 
 from gramme.model.change import Change
-from gramme.model.table import Table
+from gramme.model.table import Table, TableRecord
 from gramme.model.version import Version
-from gramme.partitions import TOKEN_SPACE, Partition
+from gramme.partitions import TOKEN_SPACE
 
 # Raised when the meaning of any row changes. A directory with a higher one is refused.
 DISK_FORMAT = 1
@@ -75,14 +75,6 @@ class ReplicaSettings(msgspec.Struct, frozen=True):
     start: int
     last: int
     log_id: int
-
-
-class TableRecord(msgspec.Struct, frozen=True):
-    """Meta's row for a table: its definition and the partitions of it and of each index, by index name."""
-
-    table: Table
-    partitions: tuple[Partition, ...]
-    index_partitions: dict[str, tuple[Partition, ...]]
 
 
 def table_prefix(table_id: int) -> bytes:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+from gramme.commands import IndexRow
 from gramme.errors import Throttling
 from gramme.node.engine.api import Engine, Family, Row
 from gramme.node.engine.keyspace import backfill_key, token_bound
 from gramme.node.proposals import Round
 from gramme.node.replica import Replica
-from gramme.node.tail.indexes import IndexReader, IndexRow
+from gramme.node.tail.indexes import IndexReader
 
 # About a millisecond of decoding, projecting and encoding; what the targets do with the rows is as much again.
 SLICE_ROWS = 64

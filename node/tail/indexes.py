@@ -11,12 +11,11 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-import msgspec
-
 from gramme.capacity import item_size
 from gramme.codec.item import body_of, version_of
 from gramme.codec.json import decode_item, encode_item
 from gramme.codec.key import encode_attributes
+from gramme.commands import IndexRow, IndexWrite
 from gramme.model.change import Change
 from gramme.model.item import Item
 from gramme.model.table import Index, Table
@@ -24,30 +23,6 @@ from gramme.model.version import Version
 from gramme.node.replica import Replica
 from gramme.node.views import has_key, project
 from gramme.partitions import TOKEN_BYTES, PartitionMap, token_bytes
-
-
-class IndexRow(msgspec.Struct, frozen=True, gc=False):
-    """A row to put, or to delete where `body` is None, unless the index has a newer version of it."""
-
-    key: bytes
-    body: bytes | None
-    size: int
-    version: Version
-
-
-class IndexWrite(msgspec.Struct, frozen=True):
-    """Rows from one source group for one target group.
-
-    `epoch` and `term` are the source's; a target refuses older ones than it has seen. Changes up to `watermark`
-    will never be sent again.
-    """
-
-    source: int
-    epoch: int
-    term: int
-    rows: list[IndexRow]
-    watermark: Version
-
 
 # Delivers to the group that keeps the rows; returns when it has made them durable.
 Send = Callable[[int, IndexWrite], Coroutine[Any, Any, None]]

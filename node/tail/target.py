@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import deque
 
 from gramme.codec.item import version_of
+from gramme.commands import IndexRow, IndexWrite
+from gramme.errors import StaleSource
 from gramme.model.version import Version
 from gramme.node.apply import item_row
 from gramme.node.engine.api import Engine, Family, Operation, Row
@@ -23,11 +25,6 @@ from gramme.node.engine.keyspace import (
     token_bound,
 )
 from gramme.node.replica import Pending, Replica
-from gramme.node.tail.indexes import IndexRow, IndexWrite
-
-
-class StaleSource(Exception):
-    """The sender has been replaced; it must stop sending."""
 
 
 class IndexTarget:

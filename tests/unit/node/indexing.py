@@ -10,11 +10,10 @@ from gramme.codec.json import decode_item
 from gramme.codec.key import encode_component
 from gramme.commands import AlterTable, Delete, Put
 from gramme.model.item import Item
-from gramme.model.table import Index, KeyAttribute, Table
+from gramme.model.table import Index, KeyAttribute, Table, TableRecord
 from gramme.model.version import Version
 from gramme.node.engine.api import Engine, Family
 from gramme.node.engine.keyspace import (
-    TableRecord,
     backfill_key,
     cursor_key,
     decode_settings,

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 
 from gramme.clock import VirtualClock
 from gramme.commands import CreateTable
-from gramme.model.table import Table
-from gramme.node.engine.keyspace import TableRecord
+from gramme.model.table import Table, TableRecord
 from gramme.node.server import Node, NodeSettings
 from gramme.partitions import Partition
 from tests.unit.node.fixtures import INDEXED, NOW_MS, GatedEngine

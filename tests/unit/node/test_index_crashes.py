@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from gramme.model.table import TableRecord
 from gramme.node.engine.api import Family, Operation
-from gramme.node.engine.keyspace import TableRecord
 from tests.unit.node.fixtures import PLAIN, GatedEngine
 from tests.unit.node.indexing import (
     BY_COLOUR,

@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
+from gramme.commands import IndexWrite
 from gramme.errors import Throttling
 from gramme.model.version import Version
 from gramme.node.replica import Replica
 from gramme.node.tail import backfill
 from gramme.node.tail.backfill import NOTHING, Backfill, load_progress, progress_row
-from gramme.node.tail.indexes import IndexReader, IndexWrite
+from gramme.node.tail.indexes import IndexReader
 from gramme.partitions import TOKEN_SPACE, GroupId, Partition, PartitionMap, TableId
 from tests.unit.node.fixtures import BY_COLOUR, INDEXED, Parts, a_put, key_of, parts, settle
 

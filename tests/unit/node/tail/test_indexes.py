@@ -8,6 +8,8 @@ import orjson
 import pytest
 
 from gramme.codec.json import decode_item
+from gramme.commands import IndexRow, IndexWrite
+from gramme.errors import StaleSource
 from gramme.model.change import Change
 from gramme.model.item import Item
 from gramme.model.version import Stamp, Version
@@ -15,9 +17,9 @@ from gramme.node.engine.api import Family, RangeDelete
 from gramme.node.engine.keyspace import decode_position
 from gramme.node.replica import Replica
 from gramme.node.tail import tailer
-from gramme.node.tail.indexes import IndexReader, IndexRow, IndexWrite, index_rows
+from gramme.node.tail.indexes import IndexReader, index_rows
 from gramme.node.tail.tailer import Cursors, Tailer
-from gramme.node.tail.target import IndexTarget, StaleSource
+from gramme.node.tail.target import IndexTarget
 from gramme.partitions import TOKEN_SPACE, GroupId, Partition, PartitionMap, TableId
 from tests.unit.node.fixtures import (
     BY_COLOUR,
