@@ -6,7 +6,9 @@ WORKERS ?= 2
 # Clients that the tests drive and that cannot share the development environment: see docs/decisions/0002.
 CLIENTS := $(VENV)/clients/aws-cli/.installed $(VENV)/clients/aioboto3/.installed $(VENV)/clients/javascript/.installed
 
-.PHONY: serve test setup check format unit faults fuzz compatibility bench clean
+PROTO_SCRATCH := build/proto
+
+.PHONY: serve test setup check format proto unit faults fuzz compatibility bench clean
 
 serve: $(VENV)/.runtime
 	$(BIN)/gramme serve --data ./data
@@ -20,6 +22,22 @@ check: $(VENV)/.development
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
+	@rm -rf $(PROTO_SCRATCH) && mkdir -p $(PROTO_SCRATCH)
+	$(call generate,$(PROTO_SCRATCH))
+	@diff -r -x __init__.py -x __pycache__ $(PROTO_SCRATCH)/gramme/v1 gramme/v1 || \
+		{ echo "gramme/v1 is not what proto/ says: run make proto" >&2; exit 1; }
+
+# Writes gramme/v1 from proto/gramme/v1.
+proto: $(VENV)/.development
+	rm -f gramme/v1/*_pb2*
+	$(call generate,.)
+
+define generate
+$(BIN)/python -m grpc_tools.protoc -I proto --python_out=$(1) --grpc_python_out=$(1) \
+	--plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --mypy_out=quiet:$(1) \
+	--plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc --mypy_grpc_out=quiet:$(1) \
+	proto/gramme/v1/*.proto
+endef
 
 unit: $(VENV)/.development $(CLIENTS)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal

@@ -22,6 +22,7 @@ from typing import Any
 import uvloop
 
 from gramme.clock import Clock, SystemClock, VirtualClock
+from gramme.loopback import is_loopback
 from gramme.model.table import TableRecord
 from gramme.node.engine.api import Engine
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory, DirectoryRefused
@@ -35,7 +36,7 @@ from gramme.router.http.auth import Authenticate
 from gramme.router.http.credentials import CredentialsRefused, read_credentials
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.limits import Limits
-from gramme.router.http.server import HttpServer, is_loopback
+from gramme.router.http.server import HttpServer
 from gramme.router.http.verifier import Verifier
 from gramme.router.operations.all import OPERATIONS
 from gramme.router.operations.context import Context

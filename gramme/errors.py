@@ -35,22 +35,6 @@ class GrammeError(Exception):
         return {}
 
 
-class SeamError(Exception):
-    """What a node tells a router and no caller is ever shown: the router tries again, or says it in DynamoDB's words."""
-
-
-class NotLeader(SeamError):
-    """Nothing was done. `leader` is the node that may lead instead, or 0 where that is not known."""
-
-    def __init__(self, leader: int = 0) -> None:
-        super().__init__(f"not the leader; that may be node {leader}")
-        self.leader = leader
-
-
-class OutcomeUnknown(SeamError):
-    """A write was begun and may or may not take effect. Asking again under the same request id finds out."""
-
-
 class ValidationError(GrammeError):
     """DynamoDB's ValidationException: the request can never succeed as it is."""
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import socket
 
 from gramme.clock import Clock, SystemClock
 from gramme.router.http.dispatch import Dispatcher
@@ -16,20 +14,6 @@ from gramme.router.http.wire import Connection, Roster
 _BACKLOG = 2048
 # How long aborted connections may take to be gone; they need one turn of the loop.
 _ABORT_SECONDS = 1.0
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach who listens on `host`. Raises OSError if there is no such host."""
-    if not host:
-        # Every address of the machine.
-        return False
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except ValueError as error:
-        # What cannot even be the name of a host.
-        raise OSError(str(error)) from error
-    addresses = (str(address[0]).partition("%")[0] for _, _, _, _, address in found)
-    return all(ipaddress.ip_address(address).is_loopback for address in addresses)
 
 
 class HttpServer:

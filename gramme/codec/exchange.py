@@ -1,0 +1,62 @@
+"""What a frame between a router and a node holds: requests one way, answers the other, and now and then news of the tables.
+
+Requests and answers are as in `frame.py`, commands to meta and their outcomes as in `catalog.py`: opaque here, so that what is
+wrong with one of them spoils nothing else.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gramme.codec.frame import UNREADABLE, BadFrame, skim
+from gramme.model.table import TableRecord
+
+
+class News(msgspec.Struct, frozen=True, array_like=True):
+    """All that a node knows of tables and nodes, as of an index of meta's log. Older news than one has are to be ignored."""
+
+    index: int
+    # The seed of the cluster's hash.
+    seed: bytes
+    records: list[TableRecord]
+    # The address of each node, by its number.
+    addresses: dict[int, str]
+
+
+class ToNode(msgspec.Struct, array_like=True):
+    requests: bytes = b""
+    # Commands to meta, with the number their outcome shall have.
+    administration: list[tuple[int, bytes]] = []
+
+
+class ToRouter(msgspec.Struct, array_like=True):
+    answers: bytes = b""
+    outcomes: list[tuple[int, bytes]] = []
+    news: News | None = None
+
+
+_encoder = msgspec.msgpack.Encoder()
+_to_node = msgspec.msgpack.Decoder(ToNode)
+_to_router = msgspec.msgpack.Decoder(ToRouter)
+
+
+def encode_exchange(frame: ToNode | ToRouter) -> bytes:
+    return _encoder.encode(frame)
+
+
+def decode_to_node(frame: bytes) -> ToNode:
+    """Raises BadFrame."""
+    try:
+        skim(frame)
+        return _to_node.decode(frame)
+    except UNREADABLE as error:
+        raise BadFrame(str(error)) from error
+
+
+def decode_to_router(frame: bytes) -> ToRouter:
+    """Raises BadFrame."""
+    try:
+        skim(frame)
+        return _to_router.decode(frame)
+    except UNREADABLE as error:
+        raise BadFrame(str(error)) from error
