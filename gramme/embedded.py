@@ -19,19 +19,15 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import uvloop
-
 from gramme.clock import Clock, SystemClock, VirtualClock
 from gramme.loopback import is_loopback
-from gramme.model.table import TableRecord
 from gramme.node.engine.api import Engine
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory, DirectoryRefused
 from gramme.node.engine.failpoints import FailingEngine, parse_failpoints
-from gramme.node.engine.rocks import TABLES_MAX, DataLost, RocksEngine
+from gramme.node.opening import open_rocks
 from gramme.node.server import Node, NodeSettings
 from gramme.open_files import allowed
-from gramme.partitions import PartitionMap
-from gramme.router.catalog import Catalog, CatalogEntry
+from gramme.router.catalog import Catalog, entry_of
 from gramme.router.http.auth import Authenticate
 from gramme.router.http.credentials import CredentialsRefused, read_credentials
 from gramme.router.http.dispatch import Dispatcher
@@ -40,25 +36,14 @@ from gramme.router.http.server import HttpServer
 from gramme.router.http.verifier import Verifier
 from gramme.router.operations.all import OPERATIONS
 from gramme.router.operations.context import Context
+from gramme.start import StartRefused, run
 
 ENVIRONMENT_PREFIX = "GRAMME_"
 PARTITIONS_MAX = 256
 CACHE_MB_MAX = 1 << 20
-# Of the machine's memory, for rows read from disk, where nobody says how much. It is taken as it is needed.
-CACHE_SHARE = 1 / 16
-CACHE_BYTES_MIN = 64 << 20
-# Holds a number of bytes, or "max".
-CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 DELAY_MAX_MS = 86_400_000
 STOP_GRACE_S = 10.0
-# A flush ends in another thread, which must then get the interpreter from a busy event loop. Python's own 5 ms
-# would be several flushes long.
-SWITCH_INTERVAL_S = 0.0005
 _IN_MEMORY_PREFIX = "gramme-"
-
-
-class StartRefused(Exception):
-    """The server cannot start; the message is one line for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +124,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         clock = _clock(settings)
         node = Node(engine, clock, NodeSettings(seed, settings.index_delay_ms), _fail(settings))
         catalog = Catalog(seed)
-        node.on_table = lambda record: catalog.put(_entry(record))
+        node.on_table = lambda record: catalog.put(entry_of(record))
         node.on_drop = catalog.drop
         context = Context(
             catalog,
@@ -201,13 +186,6 @@ def serving(**overrides: Any) -> Iterator[Server]:
         thread.join()
 
 
-def run(main: Callable[[], Any]) -> None:
-    """Run a coroutine function on the event loop a server needs."""
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main())
-
-
 def _authenticate(settings: Settings) -> Authenticate | None:
     """How callers are told apart; None if everybody may ask, which nobody from outside may."""
     if settings.credentials:
@@ -260,7 +238,12 @@ def _open_engine(settings: Settings) -> Iterator[tuple[Engine, bytes]]:
         except DirectoryRefused as error:
             raise StartRefused(str(error)) from error
         try:
-            rocks = _open_rocks(directory, settings)
+            rocks = open_rocks(
+                directory,
+                flushes=settings.durability == "flush" and not settings.in_memory,
+                accept_data_loss=settings.accept_data_loss,
+                cache_mb=settings.cache_mb,
+            )
             failpoints = parse_failpoints(settings.failpoints)
             try:
                 yield FailingEngine(rocks, failpoints) if failpoints else rocks, directory.seed
@@ -270,35 +253,9 @@ def _open_engine(settings: Settings) -> Iterator[tuple[Engine, bytes]]:
             directory.close()
 
 
-def _open_rocks(directory: DataDirectory, settings: Settings) -> RocksEngine:
-    flushes = settings.durability == "flush" and not settings.in_memory
-    try:
-        return RocksEngine.open(
-            directory.database,
-            directory.flushed if flushes else None,
-            accept_data_loss=settings.accept_data_loss,
-            cache_bytes=settings.cache_mb << 20 or _usual_cache_bytes(),
-            tables_max=min(TABLES_MAX, allowed().tables),
-        )
-    except DataLost as error:
-        raise StartRefused(
-            f"{error}. Restore from a backup, or start with --accept-data-loss to go on with what is left"
-        ) from error
-    except Exception as error:
-        raise StartRefused(f"cannot open the database in {directory.path}: {error}") from error
-
-
 def _limits() -> Limits:
     usual = Limits()
     return replace(usual, connections_max=min(usual.connections_max, allowed().connections))
-
-
-def _usual_cache_bytes() -> int:
-    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    # A container sees all of its host's memory, and is ended if it takes it.
-    with contextlib.suppress(OSError, ValueError):
-        memory_bytes = min(memory_bytes, int(CONTAINER_LIMIT.read_text()))
-    return max(CACHE_BYTES_MIN, int(memory_bytes * CACHE_SHARE))
 
 
 @contextlib.contextmanager
@@ -325,11 +282,6 @@ def _sweep(parent: Path) -> None:
         except DirectoryRefused:
             continue
         shutil.rmtree(path.parent, ignore_errors=True)
-
-
-def _entry(record: TableRecord) -> CatalogEntry:
-    indexes = {name: PartitionMap(kept) for name, kept in record.index_partitions.items()}
-    return CatalogEntry(record.table, PartitionMap(record.partitions), indexes)
 
 
 def _clock(settings: Settings) -> Clock:

@@ -142,6 +142,11 @@ class Consensus:
         self._commits.admit()
 
     def join(self, member: Member) -> Round:
+        if not self.serving:
+            # Whoever proposes without being admitted is told all the same.
+            refused = Round()
+            refused.flushed.fail(NotLeader(self.leader_node))
+            return refused
         self._filling.members.append(member)
         self._commits.enlist(self)
         return self._filling

@@ -52,7 +52,7 @@ def decode_operations(data: bytes) -> list[Operation]:
     return _operations_decoder.decode(data) if data else []
 
 
-def first_log_rows(group: int, position: Position) -> list[Operation]:
+def first_log_rows(group: int, position: Position) -> list[Row]:
     """What makes a replica that has nothing yet."""
     base = Row(Family.RAFT, log_base_key(group), _BASE.pack(position.index, position.term))
     return [base, position_row(group, position)]

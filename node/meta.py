@@ -9,7 +9,7 @@ again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -54,21 +54,35 @@ _Name = tuple[str, str, str]
 
 
 class Meta:
-    def __init__(self, engine: Engine, commits: Commits) -> None:
+    def __init__(
+        self, engine: Engine, commits: Commits, nodes: Sequence[int] = (), replication: int = 1
+    ) -> None:
+        """In a cluster `nodes` are those that groups are placed on, `replication` replicas of each."""
+        self._engine = engine
+        self._nodes = nodes
+        self._replication = replication
+        # Told when tables may have changed by an entry of the log.
+        self.on_change: Callable[[], None] = lambda: None
         self.lock = asyncio.Lock()
         self.state_key = state_key(META_GROUP)
-        raw = engine.get(Family.RAFT, self.state_key)
-        state = EMPTY_STATE if raw is None else decode_state(raw)
-        self._proposals = Proposals(commits, self, state)
-        raw = engine.get(Family.SYS, SYS_NEXT_ID)
+        self._proposals = Proposals(commits, self, self._stored_state())
+        self._load()
+
+    def _load(self) -> None:
+        raw = self._engine.get(Family.SYS, SYS_NEXT_ID)
         self._next_id = 1 if raw is None else int.from_bytes(raw)
         records = [
             decode_table(raw)
-            for _, raw in engine.scan(Family.SYS, SYS_TABLES, successor(SYS_TABLES))
+            for _, raw in self._engine.scan(Family.SYS, SYS_TABLES, successor(SYS_TABLES))
         ]
         self._records: dict[_Name, TableRecord] = {
             _name(record.table): record for record in records
         }
+
+    @property
+    def index(self) -> int:
+        """How far the tables here have come: meta's entries are counted by it."""
+        return self._stored_state().index
 
     def records(self) -> Iterable[TableRecord]:
         return self._records.values()
@@ -193,11 +207,27 @@ class Meta:
         table = msgspec.structs.replace(
             command.table, id=self._take_id(), indexes=indexes, local_indexes=local_indexes
         )
-        return TableRecord(
-            table,
-            self._partitions(table.id, command.partitions),
-            {index.name: self._partitions(index.id, command.partitions) for index in indexes},
-        )
+        partitions = self._partitions(table.id, command.partitions)
+        index_partitions = {
+            index.name: self._partitions(index.id, command.partitions) for index in indexes
+        }
+        groups = [
+            partition.group
+            for placed in (partitions, *index_partitions.values())
+            for partition in placed
+        ]
+        return TableRecord(table, partitions, index_partitions, self._replicas(groups))
+
+    def _replicas(self, groups: Sequence[int]) -> dict[int, dict[int, int]]:
+        """Spread the replicas of new groups over the nodes, and who leads first too."""
+        nodes = self._nodes
+        count = min(self._replication, len(nodes))
+        return {
+            group: {
+                self._take_id(): nodes[(group + position) % len(nodes)] for position in range(count)
+            }
+            for group in (groups if nodes else ())
+        }
 
     def _place_index(self, record: TableRecord, command: AlterTable, added: Index) -> TableRecord:
         placed = msgspec.structs.replace(added, id=self._take_id())
@@ -230,6 +260,22 @@ class Meta:
 
     def settled(self) -> None:
         pass
+
+    def lead(self, term: int) -> None:
+        self._proposals.restart(msgspec.structs.replace(self._stored_state(), term=term))
+
+    def follow(self) -> None:
+        self._proposals.restart(self._stored_state())
+        self._load()
+        self.on_change()
+
+    def caught_up(self) -> None:
+        self._load()
+        self.on_change()
+
+    def _stored_state(self) -> ReplicaState:
+        raw = self._engine.get(Family.RAFT, self.state_key)
+        return EMPTY_STATE if raw is None else decode_state(raw)
 
 
 def settings_of(record: TableRecord) -> list[ReplicaSettings]:

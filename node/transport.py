@@ -12,39 +12,38 @@ from typing import Protocol
 
 import msgspec
 
+from gramme.calls import Calls
+from gramme.codec.frame import (
+    Answer,
+    BadFrame,
+    Request,
+    decode_answers,
+    decode_requests,
+    encode_answers,
+    encode_requests,
+)
+from gramme.codec.untrusted import UNREADABLE, decode_untrusted
+from gramme.errors import Unavailable
 from gramme.links.api import Dial, Down, Identity, Link, Refused
 from gramme.node.raft.messages import Message
-from gramme.node.tail.indexes import IndexWrite
 
 # What may wait for one node. Beyond it messages are dropped, as if its stream had broken.
 QUEUE_BYTES_MAX = 32 << 20
 # A frame is decoded and handled in one go.
 FRAME_BYTES = 1 << 20
+# A request that another node has not answered by now is asked again, perhaps of another one.
+REQUEST_TIMEOUT_S = 10.0
+NUMBER_DIGITS_MAX = 9
 # What a message costs beside its entries.
 MESSAGE_BYTES = 64
 
 
-class IndexRequest(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Rows for a group of an index that the other node leads."""
-
-    number: int
-    group: int
-    write: IndexWrite
-
-
-class IndexAnswer(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`done`, or the node that may lead the group instead; `stale` if the source was replaced."""
-
-    number: int
-    done: bool
-    leader: int = 0
-    stale: bool = False
-
-
 class PeerFrame(msgspec.Struct, array_like=True):
+    """Messages of Raft by their groups; requests and answers are as between a router and a node."""
+
     messages: list[tuple[int, Message]] = []
-    requests: list[IndexRequest] = []
-    answers: list[IndexAnswer] = []
+    requests: bytes = b""
+    answers: bytes = b""
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -54,8 +53,12 @@ _decoder = msgspec.msgpack.Decoder(PeerFrame)
 class Listener(Protocol):
     """The node behind a transport."""
 
-    def heard(self, node: int, frame: PeerFrame) -> None:
-        """A frame has come from another node. Nothing of it has been checked but its form."""
+    def heard(self, node: int, messages: list[tuple[int, Message]]) -> None:
+        """Messages of Raft have come from another node. Nothing of them has been checked but their form."""
+        ...
+
+    def asked(self, request: Request, answer: Callable[[Answer], None]) -> None:
+        """Another node asks for something."""
         ...
 
     def lost(self, node: int) -> None:
@@ -69,6 +72,8 @@ class Transport:
         self._listener = listener
         self._log = log
         self._peers: dict[int, Peer] = {}
+        # Raises Refused if a node is not the one it was.
+        self.recognise: Callable[[Identity], None] = lambda identity: None
 
     def dial(self, addresses: Mapping[int, str], dial: Dial) -> None:
         """Bring up the streams that this node dials. Those of lower numbers dial us."""
@@ -79,9 +84,11 @@ class Transport:
 
     def accept(self, link: Link, identity: Identity) -> Peer:
         """Take the stream of a node that dialled. Raises Refused."""
-        if not identity.node.isdecimal() or not 0 < int(identity.node) < self.number:
+        number = _number_of(identity)
+        if not 0 < number < self.number:
             raise Refused(f"node {self.number} is dialled by nodes of lower numbers only")
-        peer = self._peer(int(identity.node))
+        self.recognise(identity)
+        peer = self._peer(number)
         if peer.link is not None:
             peer.link.close("the node has dialled again")
         peer.link = link
@@ -91,14 +98,11 @@ class Transport:
         size = MESSAGE_BYTES
         for entry in getattr(message, "entries", ()):
             size += len(entry.data) + MESSAGE_BYTES
-        self._peer(node).say(size).messages.append((group, message))
+        self._peer(node).say(group, message, size)
 
-    def request(self, node: int, request: IndexRequest) -> None:
-        size = sum(len(row.body or b"") + MESSAGE_BYTES for row in request.write.rows)
-        self._peer(node).say(size).requests.append(request)
-
-    def answer(self, node: int, answer: IndexAnswer) -> None:
-        self._peer(node).say(MESSAGE_BYTES).answers.append(answer)
+    def calls(self, node: int) -> Calls:
+        """Requests to another node."""
+        return self._peer(node).calls
 
     def reaches(self, node: int) -> bool:
         peer = self._peers.get(node)
@@ -107,66 +111,113 @@ class Transport:
     def _peer(self, number: int) -> Peer:
         peer = self._peers.get(number)
         if peer is None:
-            peer = self._peers[number] = Peer(number, self._listener, self._log)
+            peer = self._peers[number] = Peer(
+                number, self._listener, self._log, lambda identity: self.recognise(identity)
+            )
         return peer
 
 
 class Peer:
     """One other node: the events of its link, and what is to be said to it."""
 
-    def __init__(self, number: int, listener: Listener, log: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        number: int,
+        listener: Listener,
+        log: Callable[[str], None],
+        recognise: Callable[[Identity], None],
+    ) -> None:
         self.number = number
+        self._recognise = recognise
         self.link: Link | None = None
         self._listener = listener
         self._log = log
-        self._next = PeerFrame([], [], [])
-        self._bytes = 0
+        self.calls = Calls(self._stir, REQUEST_TIMEOUT_S)
+        self._messages: list[tuple[int, Message]] = []
+        self._message_bytes = 0
+        self._answers: list[Answer] = []
         self._scheduled = False
 
-    def say(self, size: int) -> PeerFrame:
-        """The frame to put something of this size into."""
-        if self._bytes > QUEUE_BYTES_MAX or self.link is None or not self.link.up:
+    def say(self, group: int, message: Message, size: int) -> None:
+        if self._message_bytes > QUEUE_BYTES_MAX or self.link is None or not self.link.up:
             # Not now: whoever says this is in the middle of something.
             asyncio.get_running_loop().call_soon(self._listener.lost, self.number)
-            return PeerFrame([], [], [])
-        self._bytes += size
-        if not self._scheduled and (self.link.idle or self._bytes > FRAME_BYTES):
+            return
+        self._messages.append((group, message))
+        self._message_bytes += size
+        self._stir()
+
+    def _stir(self) -> None:
+        link = self.link
+        if self._scheduled:
+            return
+        # What cannot be sent is said to be so at once.
+        if link is None or not link.up or link.idle or self._message_bytes > FRAME_BYTES:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
-        return self._next
 
     def _flush(self) -> None:
         self._scheduled = False
-        link, frame = self.link, self._next
-        if not self._bytes:
+        link, requests = self.link, self.calls.take()
+        if not (self._messages or requests or self._answers):
             return
-        self._next, self._bytes = PeerFrame([], [], []), 0
+        frame = PeerFrame(
+            self._messages,
+            encode_requests(requests) if requests else b"",
+            encode_answers(self._answers) if self._answers else b"",
+        )
+        self._messages, self._message_bytes, self._answers = [], 0, []
         if link is None or not link.send(_encoder.encode(frame)):
+            self.calls.unsent(requests, Unavailable("the node cannot be reached"))
             self._listener.lost(self.number)
+
+    def _answer(self, answer: Answer) -> None:
+        self._answers.append(answer)
+        self._stir()
 
     # Events of the link
 
     def on_up(self, peer: Identity) -> None:
-        if peer.node != str(self.number) and self.link is not None:
-            self._log(f"the address of node {self.number} is that of node {peer.node}")
-            self.link.close()
+        try:
+            if _number_of(peer) != self.number:
+                raise Refused(f"the address of node {self.number} is that of node {peer.node}")
+            self._recognise(peer)
+        except Refused as refusal:
+            self._log(str(refusal))
+            if self.link is not None:
+                self.link.close(str(refusal))
 
     def on_frame(self, frame: bytes) -> None:
         try:
-            decoded = _decoder.decode(frame)
-        except (msgspec.DecodeError, RecursionError):
+            decoded = decode_untrusted(_decoder, frame)
+            requests = decode_requests(decoded.requests) if decoded.requests else []
+            answers = decode_answers(decoded.answers) if decoded.answers else []
+        except (*UNREADABLE, BadFrame):
             self._log(f"node {self.number} sent what is no frame; its stream is closed")
             if self.link is not None:
                 self.link.close("that was no frame")
             return
-        self._listener.heard(self.number, decoded)
+        self._listener.heard(self.number, decoded.messages)
+        for request in requests:
+            if isinstance(request, Answer):
+                self._answer(request)
+            else:
+                self._listener.asked(request, self._answer)
+        self.calls.answered(answers)
 
     def on_idle(self) -> None:
-        if self._bytes and not self._scheduled:
+        if not self._scheduled:
             self._flush()
 
     def on_down(self, down: Down) -> None:
-        self._next, self._bytes = PeerFrame([], [], []), 0
+        self._messages, self._message_bytes, self._answers = [], 0, []
+        self.calls.broken(down.reason)
         if down.refused:
             self._log(f"node {self.number} refuses this one: {down.reason}")
         self._listener.lost(self.number)
+
+
+def _number_of(identity: Identity) -> int:
+    """A node says its number and the id of its data directory, with a dot between them."""
+    number, _, _ = identity.node.partition(".")
+    return int(number) if number.isdecimal() and len(number) < NUMBER_DIGITS_MAX else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from gramme.errors import ResourceNotFound
 from gramme.model.keys import SHORT
-from gramme.model.table import Table
+from gramme.model.table import Table, TableRecord
 from gramme.partitions import Partition, PartitionMap, token_hash
 
 # The row a key is stored under, and the partition that keeps it.
@@ -92,6 +92,11 @@ class Catalog:
     def drop(self, table: Table) -> None:
         for tables in (self._tables, self._creating):
             tables.get((table.account, table.region), {}).pop(table.name, None)
+
+
+def entry_of(record: TableRecord) -> CatalogEntry:
+    indexes = {name: PartitionMap(kept) for name, kept in record.index_partitions.items()}
+    return CatalogEntry(record.table, PartitionMap(record.partitions), indexes)
 
 
 def usual_placer(seed: bytes, table: Table, partitions: PartitionMap) -> Placer:

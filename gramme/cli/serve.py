@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import gc
-import json
 import os
-import signal
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from gramme.embedded import PARTITIONS_MAX, Settings, StartRefused, run, running
+from gramme.embedded import PARTITIONS_MAX, Settings, running
 from gramme.open_files import ask_for_more
-
-COLLECT_AFTER_OBJECTS = 20_000
+from gramme.start import (
+    StartRefused,
+    log_event,
+    quiet_collector,
+    run_or_refuse,
+    stop_on_signal,
+)
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -83,45 +83,24 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def serve(options: argparse.Namespace) -> int:
-    try:
-        file = _read_file(options.config or os.environ.get("GRAMME_CONFIG"))
-        settings = Settings.load(vars(options), os.environ, file)
-        ask_for_more()
-        run(lambda: _serve(settings))
-    except* StartRefused as group:
-        refusal: BaseException = group
-        while isinstance(refusal, BaseExceptionGroup):
-            refusal = refusal.exceptions[0]
-        print(f"gramme: {refusal}", file=sys.stderr)
-        sys.exit(1)
+    run_or_refuse(lambda: _serve(options))
     return 0
 
 
-async def _serve(settings: Settings) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+async def _serve(options: argparse.Namespace) -> None:
+    file = _read_file(options.config or os.environ.get("GRAMME_CONFIG"))
+    settings = Settings.load(vars(options), os.environ, file)
+    ask_for_more()
+    stop = stop_on_signal()
     async with running(settings) as server:
         kept = "in memory" if settings.in_memory else settings.data
         durability = "none" if settings.in_memory else settings.durability
-        _log("started", endpoint=server.endpoint, data=kept, durability=durability)
+        log_event("started", endpoint=server.endpoint, data=kept, durability=durability)
         _greet(server.endpoint, kept, settings.credentials)
-        _quiet_collector()
+        quiet_collector()
         await stop.wait()
-        _log("stopping", endpoint=server.endpoint)
-    _log("stopped", data=kept)
-
-
-def _quiet_collector() -> None:
-    """Keep Python's cycle collector off the hot path.
-
-    What is loaded by now lives until the end, so it need never be looked at again; and requests leave next to no
-    cycles, so looking for them every few hundred objects is wasted.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER_OBJECTS)
+        log_event("stopping", endpoint=server.endpoint)
+    log_event("stopped", data=kept)
 
 
 def _greet(endpoint: str, kept: str, credentials: str) -> None:
@@ -136,10 +115,6 @@ def _greet(endpoint: str, kept: str, credentials: str) -> None:
         "Stop it with Ctrl-C.",
         flush=True,
     )
-
-
-def _log(event: str, **facts: Any) -> None:
-    print(json.dumps({"event": event, **facts}), file=sys.stderr, flush=True)
 
 
 def _read_file(path: str | None) -> dict[str, Any]:

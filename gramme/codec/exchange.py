@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gramme.codec.frame import UNREADABLE, BadFrame, skim
+from gramme.codec.frame import BadFrame
+from gramme.codec.untrusted import UNREADABLE, decode_untrusted
 from gramme.model.table import TableRecord
 
 
@@ -47,8 +48,7 @@ def encode_exchange(frame: ToNode | ToRouter) -> bytes:
 def decode_to_node(frame: bytes) -> ToNode:
     """Raises BadFrame."""
     try:
-        skim(frame)
-        return _to_node.decode(frame)
+        return decode_untrusted(_to_node, frame)
     except UNREADABLE as error:
         raise BadFrame(str(error)) from error
 
@@ -56,7 +56,6 @@ def decode_to_node(frame: bytes) -> ToNode:
 def decode_to_router(frame: bytes) -> ToRouter:
     """Raises BadFrame."""
     try:
-        skim(frame)
-        return _to_router.decode(frame)
+        return decode_untrusted(_to_router, frame)
     except UNREADABLE as error:
         raise BadFrame(str(error)) from error

@@ -139,8 +139,13 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class TableRecord(msgspec.Struct, frozen=True):
-    """Meta's row for a table: its definition and the partitions of it and of each index, by index name."""
+    """Meta's row for a table: its definition and the partitions of it and of each index, by index name.
+
+    `placement` has the replicas of each group, by their ids, and the number of the node that each was first placed on; the
+    first one's node leads first, if it can. It is empty where there is one node only.
+    """
 
     table: Table
     partitions: tuple[Partition, ...]
     index_partitions: dict[str, tuple[Partition, ...]]
+    placement: dict[int, dict[int, int]] = {}

@@ -51,8 +51,11 @@ class DataDirectory:
         self._lock = lock
 
     @classmethod
-    def open(cls, path: Path) -> DataDirectory:
-        """Lock the directory and read its identity, giving it one if it is new. Raises DirectoryRefused."""
+    def open(cls, path: Path, seed: bytes | None = None) -> DataDirectory:
+        """Lock the directory and read its identity, giving it one if it is new. Raises DirectoryRefused.
+
+        `seed` is that of the cluster the directory is for; without one it is a cluster of its own.
+        """
         try:
             missing = [folder for folder in (path, *path.parents) if not folder.exists()]
             path.mkdir(parents=True, exist_ok=True)
@@ -60,7 +63,7 @@ class DataDirectory:
         except OSError as error:
             raise DirectoryRefused(f"cannot use data directory {path}: {error.strerror}") from error
         try:
-            directory = cls(path, lock, _read(path) or _create(path))
+            directory = cls(path, lock, _read(path) or _create(path, seed))
             directory._settle_names(missing)
             return directory
         except OSError as error:
@@ -124,8 +127,9 @@ def _read(path: Path) -> Identity | None:
     return identity
 
 
-def _create(path: Path) -> Identity:
-    identity = Identity(DISK_FORMAT, secrets.token_hex(16), secrets.token_hex(_SEED_BYTES))
+def _create(path: Path, seed: bytes | None) -> Identity:
+    seed = seed or secrets.token_bytes(_SEED_BYTES)
+    identity = Identity(DISK_FORMAT, secrets.token_hex(16), seed.hex())
     scratch = path / _SCRATCH
     with scratch.open("wb") as file:
         file.write(msgspec.json.encode(identity))

@@ -9,9 +9,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from gramme import embedded
-from gramme.embedded import Settings, StartRefused, _sweep, serving
+from gramme.embedded import Settings, _sweep, serving
+from gramme.node import opening
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory
+from gramme.start import StartRefused
 
 
 def test_flags_come_before_environment_before_file_before_defaults() -> None:
@@ -90,9 +91,9 @@ def test_the_cache_follows_a_containers_memory(
 ) -> None:
     file = tmp_path / "memory.max"
     file.write_text(limit)
-    monkeypatch.setattr(embedded, "CONTAINER_LIMIT", file)
+    monkeypatch.setattr(opening, "CONTAINER_LIMIT", file)
 
-    assert embedded._usual_cache_bytes() == cache_bytes
+    assert opening.usual_cache_bytes() == cache_bytes
 
 
 def test_without_a_limit_the_cache_follows_the_machines_memory(
@@ -100,9 +101,9 @@ def test_without_a_limit_the_cache_follows_the_machines_memory(
 ) -> None:
     file = tmp_path / "memory.max"
     file.write_text("max\n")
-    monkeypatch.setattr(embedded, "CONTAINER_LIMIT", file)
+    monkeypatch.setattr(opening, "CONTAINER_LIMIT", file)
 
-    assert embedded._usual_cache_bytes() > 64 << 20
+    assert opening.usual_cache_bytes() > 64 << 20
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])

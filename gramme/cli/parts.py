@@ -1,0 +1,150 @@
+"""`gramme node` and `gramme router`: the parts of a cluster, each in the foreground until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gramme.open_files import ask_for_more
+from gramme.start import StartRefused, run_or_refuse
+
+if TYPE_CHECKING:
+    from gramme.links.security import Tls
+
+PARTITIONS_MAX = 256
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    node = commands.add_parser(
+        "node",
+        help="run a storage node of a cluster",
+        description="Run a storage node of a cluster. All nodes are given the same members and the same secret.",
+    )
+    _add_cluster(node)
+    option = node.add_argument
+    option("--number", type=int, required=True, help="which of the members this node is, from 1 on")
+    option("--data", metavar="DIR", required=True, help="where the data is kept")
+    option("--replication", type=int, default=3, help="replicas of each partition: 1, 3 or 5")
+    option("--durability", choices=("flush", "os"), default="flush", help="as in gramme serve")
+    option("--cache-mb", type=int, default=0, metavar="MB", help="as in gramme serve")
+    option("--index-delay-ms", type=int, default=0, metavar="MS", help="as in gramme serve")
+    option("--accept-data-loss", action="store_true", help="as in gramme serve")
+    node.set_defaults(command=run_node)
+
+    router = commands.add_parser(
+        "router",
+        help="run a router of a cluster",
+        description="Run a router: the HTTP front of a cluster, which keeps nothing.",
+    )
+    _add_cluster(router)
+    option = router.add_argument
+    option("--host", default="127.0.0.1", help="address to listen on, default 127.0.0.1")
+    option("--port", type=int, default=8000, help="default 8000; 0 takes any free one")
+    option("--partitions", type=int, default=1, metavar="N", help="of each new table, default 1")
+    option("--credentials", default="", metavar="FILE", help="as in gramme serve")
+    option("--insecure-bind", action="store_true", help="as in gramme serve")
+    router.set_defaults(command=run_router)
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option(
+        "--members",
+        required=True,
+        metavar="HOST:PORT,...",
+        help="the addresses of all nodes, in the order of their numbers",
+    )
+    option("--secret-file", required=True, metavar="FILE", help="holds the cluster's secret")
+    option("--tls-certificate", metavar="FILE", help="of this process, in PEM")
+    option("--tls-key", metavar="FILE", help="of the certificate")
+    option("--tls-authority", metavar="FILE", help="who signed the certificates of all processes")
+
+
+def run_node(options: argparse.Namespace) -> int:
+    # gRPC takes a while to load, and `gramme serve` does without it.
+    from gramme.node import main
+
+    async def run() -> None:
+        ask_for_more()
+        settings = main.NodeOptions(
+            options.number,
+            dict(enumerate(_members(options), start=1)),
+            options.data,
+            _secret(options),
+            _tls(options),
+            options.replication,
+            options.durability,
+            options.cache_mb,
+            options.index_delay_ms,
+            options.accept_data_loss,
+        )
+        await main.run_node(settings)
+
+    run_or_refuse(run)
+    return 0
+
+
+def run_router(options: argparse.Namespace) -> int:
+    from gramme.links.cluster import identity_of
+    from gramme.links.security import Secret, Security
+    from gramme.router import main
+
+    async def run() -> None:
+        ask_for_more()
+        if not 1 <= options.partitions <= PARTITIONS_MAX:
+            raise StartRefused(f"partitions must be from 1 to {PARTITIONS_MAX}")
+        secret = _secret(options)
+        settings = main.RouterOptions(
+            _members(options),
+            identity_of(secret, "", "router"),
+            Security(Secret(secret), _tls(options)),
+            options.host,
+            options.port,
+            options.partitions,
+            options.credentials,
+            options.insecure_bind,
+        )
+        await main.run_router(settings)
+
+    run_or_refuse(run)
+    return 0
+
+
+def _members(options: argparse.Namespace) -> list[str]:
+    members = [member.strip() for member in options.members.split(",")]
+    for member in members:
+        host, colon, port = member.rpartition(":")
+        if not host or not colon or not port.isdecimal() or int(port) > 65535:
+            raise StartRefused(f"a member is given as HOST:PORT, not {member!r}")
+    if len(set(members)) != len(members):
+        raise StartRefused("two members have one address")
+    return members
+
+
+def _secret(options: argparse.Namespace) -> bytes:
+    try:
+        secret = Path(options.secret_file).read_bytes().strip()
+    except OSError as error:
+        raise StartRefused(f"cannot read {options.secret_file}: {error.strerror}") from error
+    if not secret:
+        raise StartRefused(f"{options.secret_file} is empty: it must hold the cluster's secret")
+    return secret
+
+
+def _tls(options: argparse.Namespace) -> Tls | None:
+    from gramme.links.security import SecurityRefused, Tls
+
+    certificate, key, authority = (
+        options.tls_certificate,
+        options.tls_key,
+        options.tls_authority,
+    )
+    if not (certificate or key or authority):
+        return None
+    if not (certificate and key and authority):
+        raise StartRefused("TLS needs --tls-certificate, --tls-key and --tls-authority")
+    try:
+        return Tls.read(Path(certificate), Path(key), Path(authority))
+    except SecurityRefused as error:
+        raise StartRefused(str(error)) from error

@@ -1,0 +1,369 @@
+"""One node of a cluster: its replicas, its copy of meta, and what other nodes and routers ask of it.
+
+Every member of the cluster has a replica of meta, group 0, and so learns of tables by applying meta's log. A table that names
+this node in its placement has its replicas made here, once: with their first rows, by which they are opened from then on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gramme.clock import Clock
+from gramme.codec.exchange import News
+from gramme.codec.frame import Answer, Request
+from gramme.commands import (
+    Administration,
+    AllWritten,
+    AlterTable,
+    CreateTable,
+    Delete,
+    DeleteTable,
+    Get,
+    GetTotals,
+    IndexWrite,
+    Put,
+    Query,
+    Result,
+    Scan,
+    Update,
+    WriteAll,
+)
+from gramme.drive import drive
+from gramme.errors import (
+    GrammeError,
+    NotLeader,
+    OutcomeUnknown,
+    SeamError,
+    StalePartition,
+    Unavailable,
+    ValidationError,
+)
+from gramme.model.table import Table, TableRecord
+from gramme.node.apply import sum_totals
+from gramme.node.commit import CommitLoop
+from gramme.node.consensus import Consensus
+from gramme.node.engine.api import Engine, Family, Row
+from gramme.node.engine.keyspace import (
+    ReplicaSettings,
+    decode_settings,
+    decode_state,
+    encode_state,
+    settings_key,
+    state_key,
+)
+from gramme.node.group_log import Position, first_log_rows, load_position
+from gramme.node.hosted import Feeding, Hosted
+from gramme.node.meta import EMPTY_STATE, META_GROUP, Meta, settings_of
+from gramme.node.pauses import tidy_in_pauses
+from gramme.node.raft.election import Draw
+from gramme.node.raft.messages import NOBODY, Configuration, Message, ReplicaId
+from gramme.node.replica import Replica
+from gramme.node.transport import Transport
+from gramme.partitions import PartitionMap
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.1
+# Partitions are not split yet.
+EPOCH = 1
+# About a millisecond of proposing a batch.
+SLICE_BYTES_PROPOSED = 256 << 10
+# How often an index's rows are offered to another replica of a group whose leader is not known.
+RETRY_S = 0.05
+# A replica that is to lead a new group asks for votes as often as this, while the others are still being made.
+FIRST_CAMPAIGNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """`members` are the numbers and addresses of the nodes the cluster began with, this one's included."""
+
+    number: int
+    members: Mapping[int, str]
+    seed: bytes
+    replication: int = 3
+    index_delay_ms: int = 0
+
+
+@dataclass(slots=True)
+class _Opening:
+    """A group whose first leader is to be this node's replica."""
+
+    consensus: Consensus
+    campaigns: int = field(default=FIRST_CAMPAIGNS)
+
+
+class ClusterNode:
+    """`run` must be running for anything else to make progress."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        settings: ClusterSettings,
+        draw: Draw,
+        on_failure: Callable[[str], None],
+        log: Callable[[str], None],
+    ) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._settings = settings
+        self._draw = draw
+        self._on_failure = on_failure
+        self.transport = Transport(settings.number, self, log)
+        self._commits = CommitLoop(engine, on_failure)
+        if load_position(engine, META_GROUP) is None:
+            self._engine.write(_first_meta_rows(settings))
+        self._meta_log = self._consensus(META_GROUP)
+        members = sorted(settings.members)
+        self._meta = Meta(engine, self._meta_log, members, settings.replication)
+        self._meta_log.machine = self._meta
+        self._meta.on_change = self._follow_tables
+        self._logs: dict[int, Consensus] = {META_GROUP: self._meta_log}
+        self._hosted: dict[int, Hosted] = {}
+        self._opening: dict[int, _Opening] = {}
+        self._feeding: Feeding | None = None
+        self._known_index = -1
+        # Told when tables may have changed.
+        self.on_news: Callable[[], None] = lambda: None
+
+    async def run(self, ready: asyncio.Event) -> None:
+        settings = self._settings
+        async with asyncio.TaskGroup() as tasks:
+            # All that the log shows must be on disk before it is spoken of.
+            await self._engine.flush()
+            self._feeding = Feeding(
+                self._engine,
+                self._clock,
+                settings.seed,
+                settings.index_delay_ms,
+                tasks,
+                self._send_index,
+            )
+            self._follow_tables()
+            tasks.create_task(self._commits.run())
+            tasks.create_task(self._tick())
+            tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))
+            ready.set()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            for log in list(self._logs.values()):
+                log.tick()
+            for group, opening in list(self._opening.items()):
+                opening.campaigns -= 1
+                if opening.consensus.raft.leader != NOBODY or not opening.campaigns:
+                    del self._opening[group]
+                else:
+                    opening.consensus.raft.campaign()
+                    opening.consensus.pump()
+
+    # Tables
+
+    def news(self) -> News:
+        return News(
+            self._meta.index,
+            self._settings.seed,
+            list(self._meta.records()),
+            dict(self._settings.members),
+        )
+
+    async def administer(self, command: Administration) -> Table:
+        """Raises NotLeader where meta is not led from here."""
+        if not self._meta_log.serving:
+            raise NotLeader(self._meta_log.leader_node)
+        async with self._meta.lock:
+            match command:
+                case CreateTable():
+                    return (await self._meta.create(command)).table
+                case AlterTable():
+                    if command.expected.indexes != command.table.indexes:
+                        raise ValidationError(
+                            "A cluster cannot add or remove indexes of a table yet."
+                        )
+                    return (await self._meta.alter(command)).table
+                case DeleteTable():
+                    record = self._meta.find(command)
+                    await self._meta.delete(record).flushed
+                    return record.table
+
+    def _follow_tables(self) -> None:
+        """Have the replicas that meta places here, and no others."""
+        if self._feeding is None:
+            return
+        wanted: dict[int, tuple[TableRecord, ReplicaSettings]] = {
+            settings.group: (record, settings)
+            for record in self._meta.records()
+            for settings in settings_of(record)
+        }
+        for group in [group for group in self._hosted if group not in wanted]:
+            self._hosted.pop(group).stop()
+            del self._logs[group]
+            self._opening.pop(group, None)
+        for group, (record, settings) in wanted.items():
+            if group not in self._hosted:
+                self._host(record, settings)
+        self.on_news()
+
+    def _host(self, record: TableRecord, named: ReplicaSettings) -> None:
+        group = named.group
+        position = load_position(self._engine, group)
+        if position is None:
+            position = _first_position(self._settings.number, record.placement[group])
+            if position is None:
+                return
+            self._engine.write(first_log_rows(group, position))
+            if next(iter(position.nodes.values())) == self._settings.number:
+                self._opening[group] = _Opening(self._open(record, group))
+                return
+        self._open(record, group)
+
+    def _open(self, record: TableRecord, group: int) -> Consensus:
+        assert self._feeding is not None
+        raw = self._engine.get(Family.RAFT, settings_key(group))
+        state = self._engine.get(Family.RAFT, state_key(group))
+        assert raw is not None and state is not None, f"group {group} has lost its rows"
+        settings = decode_settings(raw)
+        consensus = self._logs[group] = self._consensus(group)
+        replica = Replica(
+            self._engine, consensus, self._clock, settings, decode_state(state), replicated=True
+        )
+        replica.watched = settings.index is None and bool(settings.table.indexes)
+        consensus.machine = replica
+        indexes = {name: PartitionMap(placed) for name, placed in record.index_partitions.items()}
+        hosted = self._hosted[group] = Hosted(replica, consensus, indexes, self._feeding)
+        consensus.on_leader = hosted.follow_leadership
+        return consensus
+
+    def _consensus(self, group: int) -> Consensus:
+        position = load_position(self._engine, group)
+        assert position is not None, f"group {group} has lost its position"
+        return Consensus(
+            self._engine, self._commits, group, position, self.transport.send, self._draw
+        )
+
+    # What routers and other nodes ask
+
+    def asked(self, request: Request, answer: Callable[[Answer], None]) -> None:
+        drive(self._perform(request), _finish, (request.number, answer))
+
+    async def _perform(self, request: Request) -> Result:
+        hosted = self._hosted.get(request.group)
+        if hosted is None:
+            raise Unavailable(f"group {request.group} is not here")
+        epoch = hosted.replica.flushed_state.epoch
+        if request.epoch != epoch:
+            raise StalePartition(epoch)
+        replica, command = hosted.replica, request.command
+        if not request.strong and hosted.consensus.raft.leader == NOBODY:
+            # It may lag by any time: others know more.
+            raise Unavailable(f"the replica of group {request.group} hears no leader")
+        match command:
+            case Get():
+                return await replica.get(command)
+            case Put() | Update() | Delete():
+                return await replica.write(command)
+            case Query():
+                return await replica.query(command)
+            case Scan():
+                return await replica.scan(command)
+            case WriteAll():
+                return await self._write_all(replica, command)
+            case GetTotals():
+                return sum_totals([replica.flushed_state])
+            case IndexWrite():
+                await hosted.take(command)
+                return None
+
+    async def _write_all(self, replica: Replica, command: WriteAll) -> AllWritten:
+        writes, answers = command.writes, []
+        rounds = set()
+        while writes:
+            begun = replica.begin(writes, SLICE_BYTES_PROPOSED)
+            rounds |= begun.rounds
+            answers += begun.answers
+            writes = writes[len(begun.answers) :]
+            if writes:
+                await asyncio.sleep(0)
+        for round in rounds:
+            await round.flushed
+        return AllWritten.of(list(answers))
+
+    # What other nodes say
+
+    def heard(self, node: int, messages: list[tuple[int, Message]]) -> None:
+        stirred: dict[int, Consensus] = {}
+        for group, message in messages:
+            log = self._logs.get(group)
+            # A replica speaks from its own node only.
+            if log is not None and log.position.nodes.get(message.sender) == node:
+                log.step(message)
+                stirred[group] = log
+        for log in stirred.values():
+            log.pump()
+
+    def lost(self, node: int) -> None:
+        for log in self._logs.values():
+            for replica, kept_on in log.position.nodes.items():
+                if kept_on == node:
+                    log.raft.unreachable(ReplicaId(replica))
+
+    async def _send_index(self, group: int, write: IndexWrite) -> None:
+        """Bring rows to the leader of an index's group, whoever that is."""
+        while (placed := self._placement(group)) is not None:
+            hosted = self._hosted.get(group)
+            nodes = [*placed.values()]
+            if hosted is not None:
+                if hosted.consensus.serving:
+                    await hosted.take(write)
+                    return
+                nodes = [hosted.consensus.leader_node, *nodes]
+            for node in nodes:
+                if node in (0, self._settings.number):
+                    continue
+                try:
+                    await self.transport.calls(node).ask(group, EPOCH, True, write)
+                    return
+                except (NotLeader, Unavailable, OutcomeUnknown, StalePartition):
+                    continue
+            await asyncio.sleep(RETRY_S)
+
+    def _placement(self, group: int) -> dict[int, int] | None:
+        for record in self._meta.records():
+            if group in record.placement:
+                return record.placement[group]
+        return None
+
+
+def _first_meta_rows(settings: ClusterSettings) -> Iterable[Row]:
+    nodes = {number: number for number in sorted(settings.members)}
+    voters = tuple(ReplicaId(number) for number in nodes)
+    position = Position(ReplicaId(settings.number), 0, 0, Configuration(voters), nodes)
+    state = Row(Family.RAFT, state_key(META_GROUP), encode_state(EMPTY_STATE))
+    return [state, *first_log_rows(META_GROUP, position)]
+
+
+def _first_position(number: int, placed: dict[int, int]) -> Position | None:
+    """Of a new group's replica on this node, if there is to be one."""
+    for replica, node in placed.items():
+        if node == number:
+            voters = tuple(ReplicaId(voter) for voter in placed)
+            return Position(ReplicaId(replica), 0, 0, Configuration(voters), placed)
+    return None
+
+
+def _finish(
+    tag: tuple[int, Callable[[Answer], None]], result: Result, error: BaseException | None
+) -> None:
+    number, answer = tag
+    if error is None:
+        answer(Answer(number, result))
+        return
+    if not isinstance(error, (GrammeError, SeamError)):
+        log.error("a request failed", exc_info=error)
+        error = OutcomeUnknown("the node could not say what came of it")
+    answer(Answer(number, None, error))

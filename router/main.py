@@ -1,0 +1,140 @@
+"""`gramme router`: the HTTP front of a cluster. It needs no disk, and learns of the tables from the nodes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import SystemRandom
+
+from gramme.clock import SystemClock
+from gramme.codec.exchange import News
+from gramme.links.api import Identity
+from gramme.links.dialler import Dialler
+from gramme.links.security import Security
+from gramme.links.services import STORAGE
+from gramme.loopback import is_loopback
+from gramme.model.table import Table
+from gramme.router.catalog import Catalog, entry_of
+from gramme.router.http.auth import Authenticate
+from gramme.router.http.credentials import CredentialsRefused, read_credentials
+from gramme.router.http.dispatch import Dispatcher
+from gramme.router.http.server import HttpServer
+from gramme.router.http.verifier import Verifier
+from gramme.router.operations.all import OPERATIONS
+from gramme.router.operations.context import Context
+from gramme.router.remote_nodes import RemoteNodes
+from gramme.start import StartRefused, log_event, quiet_collector, stop_on_signal
+
+STOP_GRACE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RouterOptions:
+    """`nodes` are the addresses of the cluster's nodes, in the order of their numbers."""
+
+    nodes: Sequence[str]
+    identity: Identity
+    security: Security
+    host: str = "127.0.0.1"
+    port: int = 8000
+    partitions: int = 1
+    credentials: str = ""
+    insecure_bind: bool = False
+
+
+async def run_router(options: RouterOptions) -> None:
+    stop = stop_on_signal()
+    log_event("connecting", role="router", nodes=list(options.nodes))
+    async with running_router(options, stop) as endpoint:
+        if endpoint:
+            log_event("started", role="router", endpoint=endpoint)
+            quiet_collector()
+            await stop.wait()
+            log_event("stopping", role="router", endpoint=endpoint)
+    log_event("stopped", role="router")
+
+
+@asynccontextmanager
+async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIterator[str]:
+    """Gives the endpoint once a node has told of the tables, or nothing if it was stopped before. Raises StartRefused."""
+    authenticate = _authenticate(options)
+    tables = Tables()
+    dialler = Dialler(STORAGE, options.identity, options.security, SystemRandom())
+    nodes = RemoteNodes(SystemRandom(), tables)
+    nodes.dial(options.nodes, dialler)
+    try:
+        catalog = await tables.first(stop)
+        if catalog is None:
+            yield ""
+            return
+        context = Context(
+            catalog,
+            nodes,
+            SystemClock(),
+            options.partitions,
+            address=lambda: f"{options.host}:{http.port}",
+        )
+        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticate))
+        try:
+            await http.start(options.host, options.port)
+        except OSError as error:
+            raise StartRefused(
+                f"cannot listen on {options.host}:{options.port}: {error.strerror}"
+            ) from error
+        try:
+            yield f"http://{options.host}:{http.port}"
+        finally:
+            await http.stop(STOP_GRACE_S)
+    finally:
+        await dialler.close()
+
+
+class Tables:
+    """Keeps a catalog as the news say; there is none before the first."""
+
+    def __init__(self) -> None:
+        self.catalog: Catalog | None = None
+        self._known: dict[int, Table] = {}
+        self._first = asyncio.Event()
+
+    def learn(self, news: News) -> None:
+        if self.catalog is None:
+            self.catalog = Catalog(news.seed)
+        tables = {record.table.id: record.table for record in news.records}
+        for id in [id for id in self._known if id not in tables]:
+            self.catalog.drop(self._known.pop(id))
+        for record in news.records:
+            if self._known.get(record.table.id) != record.table:
+                self.catalog.put(entry_of(record))
+        self._known = tables
+        self._first.set()
+
+    async def first(self, stop: asyncio.Event) -> Catalog | None:
+        """The catalog, once there is one; None if the process is to stop before."""
+        waiting = [asyncio.ensure_future(event.wait()) for event in (self._first, stop)]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        return self.catalog
+
+
+def _authenticate(options: RouterOptions) -> Authenticate | None:
+    if options.credentials:
+        try:
+            credentials = read_credentials(Path(options.credentials))
+        except CredentialsRefused as error:
+            raise StartRefused(str(error)) from error
+        return Verifier(credentials, SystemClock()).caller
+    try:
+        local = is_loopback(options.host)
+    except OSError as error:
+        raise StartRefused(f"cannot listen on {options.host}: {error.strerror}") from error
+    if not local and not options.insecure_bind:
+        raise StartRefused(
+            f"without credentials everybody who can reach {options.host or 'any address'} could do everything: "
+            "give --credentials, or --insecure-bind if that is meant"
+        )
+    return None

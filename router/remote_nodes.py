@@ -1,0 +1,324 @@
+"""The seam by streams: commands to the nodes of a cluster, with deadlines and retries.
+
+Who leads a group is guessed, from what nodes have said and by trying, and a wrong guess costs one round trip. Only what was
+certainly not done is tried again: a write whose outcome is not known is said to have failed on our side, which the caller's
+SDK may try again, as it would with DynamoDB.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from random import Random
+from typing import Any, Protocol
+
+from gramme.calls import Calls
+from gramme.codec.catalog import decode_outcome, encode_administration
+from gramme.codec.exchange import News, ToNode, decode_to_router, encode_exchange
+from gramme.codec.frame import BadFrame, decode_answers, encode_requests
+from gramme.commands import (
+    Administration,
+    Command,
+    Delete,
+    DeleteTable,
+    Found,
+    Get,
+    GetTotals,
+    Page,
+    Put,
+    Query,
+    Scan,
+    Totals,
+    Write,
+    WriteAll,
+    Written,
+)
+from gramme.errors import (
+    InternalServerError,
+    NotLeader,
+    OutcomeUnknown,
+    StalePartition,
+    Throttling,
+    Unavailable,
+)
+from gramme.links.api import Dial, Down, Identity, Link
+from gramme.model.table import Table
+from gramme.partitions import Partition
+
+# As long as an SDK waits before it gives a request up, or a little less.
+DEADLINE_S = 10.0
+# Between two rounds of asking everybody who might lead.
+PAUSE_S = 0.03
+PAUSE_S_MAX = 0.25
+
+
+class NodeLink:
+    """One node: the events of its link, and what is asked of it."""
+
+    def __init__(self, number: int, on_news: Callable[[News], None]) -> None:
+        self.number = number
+        self.link: Link | None = None
+        self.calls = Calls(self._stir, DEADLINE_S)
+        self._on_news = on_news
+        self._administration: list[tuple[int, bytes]] = []
+        self._scheduled = False
+
+    @property
+    def up(self) -> bool:
+        return self.link is not None and self.link.up
+
+    def administer(self, command: Administration) -> asyncio.Future[Any]:
+        number = self.calls.next_number()
+        self._administration.append((number, encode_administration(command)))
+        answered = self.calls.wait_for(number)
+        self._stir()
+        return answered
+
+    def _stir(self) -> None:
+        if not self._scheduled and (self.link is None or self.link.idle or not self.link.up):
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        requests = self.calls.take()
+        administration, self._administration = self._administration, []
+        if not (requests or administration):
+            return
+        frame = ToNode(encode_requests(requests) if requests else b"", administration)
+        if self.link is None or not self.link.send(encode_exchange(frame)):
+            refused = Unavailable(f"node {self.number} cannot be reached")
+            self.calls.unsent(requests, refused)
+            for number, _ in administration:
+                self.calls.settle(number, refused)
+
+    # Events of the link
+
+    def on_up(self, peer: Identity) -> None:
+        pass
+
+    def on_frame(self, frame: bytes) -> None:
+        try:
+            said = decode_to_router(frame)
+            answers = decode_answers(said.answers) if said.answers else []
+            outcomes = [(number, decode_outcome(encoded)) for number, encoded in said.outcomes]
+        except BadFrame:
+            if self.link is not None:
+                self.link.close("that was no frame")
+            return
+        self.calls.answered(answers)
+        for number, outcome in outcomes:
+            self.calls.settle(number, outcome)
+        if said.news is not None:
+            self._on_news(said.news)
+
+    def on_idle(self) -> None:
+        if not self._scheduled:
+            self._flush()
+
+    def on_down(self, down: Down) -> None:
+        self._administration.clear()
+        self.calls.broken(down.reason)
+
+
+class Learner(Protocol):
+    """Whoever keeps the tables that the nodes tell of."""
+
+    def learn(self, news: News) -> None: ...
+
+
+class RemoteNodes:
+    """`Nodes` over links. `learner` is given every piece of news that is not older than the last."""
+
+    def __init__(self, random: Random, learner: Learner) -> None:
+        self._random = random
+        self._learner = learner
+        self._news: asyncio.Event = asyncio.Event()
+        self._tables: dict[int, Table] = {}
+        self._links: dict[int, NodeLink] = {}
+        self._news_index = -1
+        self._placement: dict[int, list[int]] = {}
+        self._leaders: dict[int, int] = {}
+
+    def dial(self, addresses: Sequence[str], dial: Dial) -> None:
+        """Nodes are numbered by their place in `addresses`, from 1 on, in the whole cluster alike."""
+        for number, address in enumerate(addresses, start=1):
+            link = self._links[number] = NodeLink(number, self._learn)
+            link.link = dial.dial(address, link)
+
+    def _learn(self, news: News) -> None:
+        if news.index < self._news_index:
+            return
+        self._news_index = news.index
+        self._placement = {
+            group: list(placed.values())
+            for record in news.records
+            for group, placed in record.placement.items()
+        }
+        self._tables = {record.table.id: record.table for record in news.records}
+        self._learner.learn(news)
+        self._news.set()
+        self._news = asyncio.Event()
+
+    # Nodes
+
+    async def get(self, partition: Partition, get: Get) -> Found:
+        found: Found = await self._ask(partition, get.consistent, get, repeatable=True)
+        return found
+
+    async def write(self, partition: Partition, write: Write) -> Written:
+        written: Written = await self._ask(partition, True, write, repeatable=False)
+        return written
+
+    async def query(self, partition: Partition, query: Query) -> Page:
+        page: Page = await self._ask(partition, query.consistent, query, repeatable=True)
+        return page
+
+    async def scan(self, partition: Partition, scan: Scan) -> Page:
+        page: Page = await self._ask(partition, scan.consistent, scan, repeatable=True)
+        return page
+
+    async def write_all(
+        self, writes: Sequence[tuple[Partition, Put | Delete]]
+    ) -> list[Written | Throttling]:
+        places: dict[int, tuple[Partition, list[int]]] = {}
+        for position, (partition, _) in enumerate(writes):
+            places.setdefault(partition.group, (partition, []))[1].append(position)
+        answers: dict[int, Written | Throttling] = {}
+
+        async def of_partition(partition: Partition, positions: list[int]) -> None:
+            command = WriteAll([writes[position][1] for position in positions])
+            # Done twice, they could undo what somebody else wrote in between.
+            done = await self._ask(partition, True, command, repeatable=False)
+            answers.update(zip(positions, done.answers(), strict=True))
+
+        await self._side_by_side([of_partition(*place) for place in places.values()])
+        return [answers[position] for position in range(len(writes))]
+
+    async def totals(self, partitions: Sequence[Partition]) -> Totals:
+        found: list[Totals] = []
+
+        async def of_partition(partition: Partition) -> None:
+            found.append(await self._ask(partition, False, GetTotals(), repeatable=True))
+
+        await self._side_by_side([of_partition(partition) for partition in partitions])
+        return _sum(found)
+
+    async def administer(self, command: Administration) -> Table:
+        table: Table = await self._try(
+            list(self._links),
+            META,
+            lambda link: link.administer(command),
+            repeatable=False,
+        )
+        await asyncio.get_running_loop().create_task(self._heard_of(command, table))
+        return table
+
+    async def _heard_of(self, command: Administration, table: Table) -> None:
+        """Wait until this router knows of what it has done: its caller will ask it next."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DEADLINE_S):
+                while not self._shows(command, table):
+                    await self._news.wait()
+
+    def _shows(self, command: Administration, table: Table) -> bool:
+        if isinstance(command, DeleteTable):
+            return table.id not in self._tables
+        return self._tables.get(table.id) == table
+
+    # How it is asked
+
+    async def _ask(
+        self, partition: Partition, strong: bool, command: Command, *, repeatable: bool
+    ) -> Any:
+        group = partition.group
+        nodes = self._placement.get(group) or list(self._links)
+        if not strong and len(nodes) > 1:
+            nodes = self._random.sample(nodes, len(nodes))
+
+        def ask(link: NodeLink) -> asyncio.Future[Any]:
+            return link.calls.ask(group, partition.epoch, strong, command)
+
+        if not strong:
+            return await self._try(nodes, None, ask, repeatable=repeatable)
+        return await self._try(nodes, group, ask, repeatable=repeatable)
+
+    async def _try(
+        self,
+        nodes: Sequence[int],
+        group: int | None,
+        ask: Callable[[NodeLink], asyncio.Future[Any]],
+        *,
+        repeatable: bool,
+    ) -> Any:
+        """Ask one after the other until one answers; the leader of `group` first, if one is named."""
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + DEADLINE_S
+        pause_s = PAUSE_S
+        turn = 0
+        hint = self._leaders.get(group, 0) if group is not None else 0
+        while True:
+            number = hint or nodes[turn % len(nodes)]
+            hint = 0
+            link = self._links.get(number)
+            if link is not None and link.up:
+                try:
+                    answer = await ask(link)
+                except NotLeader as refusal:
+                    hint = refusal.hint if refusal.hint != number else 0
+                except (Unavailable, StalePartition):
+                    pass
+                except OutcomeUnknown:
+                    if not repeatable:
+                        raise InternalServerError from None
+                else:
+                    if group is not None:
+                        self._leaders[group] = number
+                    return answer
+            if group is not None and self._leaders.get(group) == number:
+                del self._leaders[group]
+            if loop.time() > give_up_at:
+                raise InternalServerError
+            if not hint:
+                turn += 1
+                if not turn % len(nodes):
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(2 * pause_s, PAUSE_S_MAX)
+
+    async def _side_by_side(self, asking: Sequence[Any]) -> None:
+        if len(asking) == 1:
+            await asking[0]
+            return
+
+        async def all_of_them() -> None:
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for one in asking:
+                        tasks.create_task(one)
+            except BaseExceptionGroup as errors:
+                # All of them failed for one reason: the first one's is as good as any.
+                raise errors.exceptions[0] from None
+
+        # Whoever calls may be no task, which a TaskGroup needs.
+        await asyncio.get_running_loop().create_task(all_of_them())
+
+
+META = 0
+
+
+def _sum(found: Sequence[Totals]) -> Totals:
+    local: list[Totals] = []
+    for totals in found:
+        for position, of_index in enumerate(totals.local):
+            if position == len(local):
+                local.append(Totals(0, 0))
+            known = local[position]
+            local[position] = Totals(
+                known.item_count + of_index.item_count, known.item_bytes + of_index.item_bytes
+            )
+    return Totals(
+        sum(totals.item_count for totals in found),
+        sum(totals.item_bytes for totals in found),
+        tuple(local),
+    )
