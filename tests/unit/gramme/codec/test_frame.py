@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramme.codec.frame import (
+    OPERATIONS_MAX,
     Answer,
     BadFrame,
     Request,
@@ -296,6 +297,16 @@ def test_what_is_no_frame_is_refused(frame: bytes) -> None:
     for decode in READERS:
         with pytest.raises(BadFrame):
             decode(frame)
+
+
+def test_a_frame_has_an_end() -> None:
+    for element in ([1, 1, 1, True, [8], b""], [1]):
+        full = msgspec.msgpack.encode([element] * OPERATIONS_MAX)
+        too_full = msgspec.msgpack.encode([element] * (OPERATIONS_MAX + 1))
+
+        assert len(decode_requests(full)) == OPERATIONS_MAX
+        with pytest.raises(BadFrame):
+            decode_requests(too_full)
 
 
 def test_values_may_be_as_deep_as_dynamodb_lets_them() -> None:
