@@ -33,6 +33,8 @@ from gramme.expressions.update import UpdateExpression
 E = TypeVar("E")
 
 REQUEST_ID_BYTES: Final = 16
+# More than a stream ever has waiting. What cannot be read costs more than its bytes, so there must be an end to it.
+OPERATIONS_MAX: Final = 4_096
 
 
 class BadFrame(Exception):
@@ -69,6 +71,8 @@ class _Numbered(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def encode_requests(requests: Sequence[Request]) -> bytes:
+    """At most OPERATIONS_MAX."""
+    assert len(requests) <= OPERATIONS_MAX
     return _encoder.encode(requests)
 
 
@@ -78,6 +82,8 @@ def decode_requests(frame: bytes) -> list[Request | Answer]:
 
 
 def encode_answers(answers: Sequence[Answer]) -> bytes:
+    """At most OPERATIONS_MAX."""
+    assert len(answers) <= OPERATIONS_MAX
     return _encoder.encode(answers)
 
 
@@ -125,7 +131,7 @@ def encode_other(value: Any) -> bytes | Refusal:
 
 
 def decode_other(type: type, sent: Any) -> object:
-    """What `encode_other` was given. What it raises, msgspec makes a DecodeError."""
+    """What `encode_other` was given. BadTree is a ValueError, of which msgspec makes a DecodeError."""
     return _DECODE_OTHER[type](sent)
 
 
@@ -141,12 +147,16 @@ _DECODE_OTHER: Final[dict[Any, Callable[[Any], object]]] = {
     Throttling: _decode_error,
 }
 
+_FEW: Final = msgspec.Meta(max_length=OPERATIONS_MAX)
+
 _encoder = msgspec.msgpack.Encoder(enc_hook=encode_other)
-_elements = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_elements = msgspec.msgpack.Decoder(Annotated[list[msgspec.Raw], _FEW])
 _numbered = msgspec.msgpack.Decoder(_Numbered)
 _one_request = msgspec.msgpack.Decoder(Request, dec_hook=decode_other)
 _one_answer = msgspec.msgpack.Decoder(Answer, dec_hook=decode_other)
 _requests: msgspec.msgpack.Decoder[list[Request | Answer]] = msgspec.msgpack.Decoder(
-    list[Request], dec_hook=decode_other
+    Annotated[list[Request], _FEW], dec_hook=decode_other
 )
-_answers = msgspec.msgpack.Decoder(list[Answer], dec_hook=decode_other)
+_answers: msgspec.msgpack.Decoder[list[Answer]] = msgspec.msgpack.Decoder(
+    Annotated[list[Answer], _FEW], dec_hook=decode_other
+)

@@ -23,7 +23,9 @@ Error = GrammeError | SeamError
 _CLASSES: dict[str, type[Error]] = {
     name: found
     for name, found in vars(errors).items()
-    if isinstance(found, type) and issubclass(found, Error)
+    if isinstance(found, type)
+    and issubclass(found, Error)
+    and found not in (GrammeError, SeamError)
 }
 
 
