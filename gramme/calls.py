@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from gramme.codec.frame import Answer, Request
+from gramme.codec.frame import OPERATIONS_MAX, Answer, Request
 from gramme.commands import Command
 from gramme.errors import OutcomeUnknown, Unavailable
 
@@ -58,10 +58,15 @@ class Calls:
             loop.call_later(SWEEP_S, self._sweep)
         return answered
 
+    @property
+    def has_unsent(self) -> bool:
+        return bool(self._unsent)
+
     def take(self) -> list[Request]:
-        """The requests to be sent now."""
-        unsent, self._unsent = self._unsent, []
-        return unsent
+        """The requests to be sent now, as many as fit into a frame."""
+        taken = self._unsent[:OPERATIONS_MAX]
+        self._unsent = self._unsent[OPERATIONS_MAX:]
+        return taken
 
     def unsent(self, requests: list[Request], error: Exception) -> None:
         """These were taken and could not be sent."""
@@ -83,7 +88,8 @@ class Calls:
 
     def broken(self, reason: str) -> None:
         """The link broke: what was sent may have been done."""
-        self.unsent(self.take(), Unavailable(reason))
+        unsent, self._unsent = self._unsent, []
+        self.unsent(unsent, Unavailable(reason))
         for number in list(self._waiting):
             self.settle(number, OutcomeUnknown(reason))
 

@@ -8,7 +8,14 @@ from typing import Protocol
 
 from gramme.codec.catalog import decode_administration, encode_outcome
 from gramme.codec.exchange import News, ToRouter, decode_to_node, encode_exchange
-from gramme.codec.frame import Answer, BadFrame, Request, decode_requests, encode_answers
+from gramme.codec.frame import (
+    OPERATIONS_MAX,
+    Answer,
+    BadFrame,
+    Request,
+    decode_requests,
+    encode_answers,
+)
 from gramme.commands import Administration
 from gramme.errors import GrammeError, OutcomeUnknown, SeamError
 from gramme.links.api import Down, Identity, Link
@@ -16,8 +23,6 @@ from gramme.model.table import Table
 
 # Commands to meta of one router that may be under way: they are rare.
 ADMINISTRATION_MAX = 100
-# What may wait to be sent to one router. It stops being asked for more by not being answered.
-FRAME_ANSWERS_MAX = 4096
 
 
 class Service(Protocol):
@@ -77,7 +82,7 @@ class RouterLink:
         self._stir()
 
     def _stir(self) -> None:
-        if not self._scheduled and (self._link.idle or len(self._answers) >= FRAME_ANSWERS_MAX):
+        if not self._scheduled and (self._link.idle or len(self._answers) >= OPERATIONS_MAX):
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
 
@@ -85,7 +90,8 @@ class RouterLink:
         self._scheduled = False
         if not (self._answers or self._outcomes or self._has_news):
             return
-        answers, self._answers = self._answers, []
+        answers = self._answers[:OPERATIONS_MAX]
+        self._answers = self._answers[OPERATIONS_MAX:]
         outcomes, self._outcomes = self._outcomes, []
         news = self._service.news() if self._has_news else None
         self._has_news = False
@@ -93,6 +99,8 @@ class RouterLink:
         if not self._link.send(encode_exchange(frame)):
             # A router that does not read its answers must ask again.
             self._link.close("too much waits to be read")
+        elif self._answers:
+            self._stir()
 
     async def _administer(self, number: int, command: Administration) -> None:
         outcome: Table | Exception

@@ -14,6 +14,7 @@ import msgspec
 
 from gramme.calls import Calls
 from gramme.codec.frame import (
+    OPERATIONS_MAX,
     Answer,
     BadFrame,
     Request,
@@ -161,15 +162,19 @@ class Peer:
         link, requests = self.link, self.calls.take()
         if not (self._messages or requests or self._answers):
             return
+        answers = self._answers[:OPERATIONS_MAX]
         frame = PeerFrame(
             self._messages,
             encode_requests(requests) if requests else b"",
-            encode_answers(self._answers) if self._answers else b"",
+            encode_answers(answers) if answers else b"",
         )
-        self._messages, self._message_bytes, self._answers = [], 0, []
+        self._messages, self._message_bytes = [], 0
+        self._answers = self._answers[OPERATIONS_MAX:]
         if link is None or not link.send(_encoder.encode(frame)):
             self.calls.unsent(requests, Unavailable("the node cannot be reached"))
             self._listener.lost(self.number)
+        if self.calls.has_unsent or self._answers:
+            self._stir()
 
     def _answer(self, answer: Answer) -> None:
         self._answers.append(answer)

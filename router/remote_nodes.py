@@ -92,6 +92,8 @@ class NodeLink:
             self.calls.unsent(requests, refused)
             for number, _ in administration:
                 self.calls.settle(number, refused)
+        if self.calls.has_unsent:
+            self._stir()
 
     # Events of the link
 
