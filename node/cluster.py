@@ -266,24 +266,24 @@ class ClusterNode:
             case Get():
                 return await replica.get(command)
             case Put() | Update() | Delete():
-                return await replica.write(command)
+                return await replica.write(command, request.id)
             case Query():
                 return await replica.query(command)
             case Scan():
                 return await replica.scan(command)
             case WriteAll():
-                return await self._write_all(replica, command)
+                return await self._write_all(replica, command, request.id)
             case GetTotals():
                 return sum_totals([replica.flushed_state])
             case IndexWrite():
                 await hosted.take(command)
                 return None
 
-    async def _write_all(self, replica: Replica, command: WriteAll) -> AllWritten:
+    async def _write_all(self, replica: Replica, command: WriteAll, id: bytes) -> AllWritten:
         writes, answers = command.writes, []
         rounds = set()
         while writes:
-            begun = replica.begin(writes, SLICE_BYTES_PROPOSED)
+            begun = replica.begin(writes, SLICE_BYTES_PROPOSED, id)
             rounds |= begun.rounds
             answers += begun.answers
             writes = writes[len(begun.answers) :]

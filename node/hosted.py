@@ -19,6 +19,7 @@ from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Engine
 from gramme.node.groups import INDEX_BACKLOG_MAX
 from gramme.node.replica import Replica
+from gramme.node.request_ids import Sweeper
 from gramme.node.tail.backfill import load_progress
 from gramme.node.tail.indexes import IndexReader
 from gramme.node.tail.tailer import Cursors, Tailer
@@ -89,6 +90,8 @@ class Hosted:
         if replica.settings.index is not None:
             self._target = IndexTarget(feeding.engine, replica)
             return
+        sweeper = Sweeper(feeding.engine, feeding.clock, replica)
+        self._tailing.append(feeding.tasks.create_task(_while_leading(sweeper.run())))
         indexes = replica.settings.table.indexes
         cursors = Cursors(feeding.engine, replica, [index.id for index in indexes])
         for index in indexes:
@@ -114,11 +117,12 @@ class Hosted:
                 )
 
         replica.on_admit.append(check)
-        self._tailing.append(feeding.tasks.create_task(self._tail(tailer)))
+        self._tailing.append(feeding.tasks.create_task(_while_leading(tailer.run())))
 
-    async def _tail(self, tailer: Tailer) -> None:
-        try:
-            await tailer.run()
-        except* (NotLeader, OutcomeUnknown, StaleSource):
-            # Another replica leads now, and its own tailer goes on from the cursor.
-            pass
+
+async def _while_leading(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except* (NotLeader, OutcomeUnknown, StaleSource):
+        # Another replica leads now, and does the same there.
+        pass

@@ -16,6 +16,7 @@ With one member the group needs no log: the effect batch is the log, with the te
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 
 import msgspec
 
@@ -36,11 +37,12 @@ from gramme.node.engine.keyspace import (
     state_key,
     table_prefix,
 )
-from gramme.node.evaluate import evaluate
+from gramme.node.evaluate import Outcome, evaluate
 from gramme.node.flushed import Flushed
 from gramme.node.local_pages import LocalPages
 from gramme.node.pages import query_range, read_page, scan_range
 from gramme.node.proposals import Commits, Entry, Proposals, Round, next_version
+from gramme.node.request_ids import RequestIds
 from gramme.partitions import TOKEN_BYTES
 
 # The region of stamps made here. Regions get numbers when there is more than one.
@@ -97,6 +99,7 @@ class Replica:
         index = None if settings.index is None else table.index(settings.index)
         self.table_id = table.id if index is None else index.id
         self._prefix = table_prefix(self.table_id)
+        self._request_ids = RequestIds(engine, clock, self._prefix)
         self._has_local = index is None and bool(table.local_indexes)
         self._local_pages = LocalPages(engine, table, self._unflushed)
         self.state_key = state_key(settings.group)
@@ -172,11 +175,19 @@ class Replica:
 
     # Writes
 
-    async def write(self, write: Write) -> Written:
+    async def write(self, write: Write, id: bytes = b"") -> Written:
+        """With an `id`, which other replicas may be asked under too, do it once at most."""
         self._commits.admit()
         for check in self.on_admit:
             check()
         key = write.key
+        if id and (done := self._request_ids.find(id, key)) is not None:
+            answered, round_of_id = done
+            if round_of_id is None:
+                await self._seen_for_sure(None)
+            else:
+                await round_of_id.flushed
+            return answered
         pending = self._pending(key)
         current = (
             self._engine.get(Family.ITEM, self._prefix + key) if pending is None else pending.stored
@@ -190,7 +201,7 @@ class Replica:
         if not outcome.effective:
             await self._seen_for_sure(pending)
             return written
-        round = self._propose_item(key, current, outcome.new, outcome.size)
+        round = self._propose_item(key, current, outcome, id)
         # A flush takes long enough for thousands of writes to come in. What they no longer need must go, or it pushes
         # what the next ones need out of the processor's caches.
         del write, current, outcome, pending
@@ -205,8 +216,8 @@ class Replica:
             # A leader that was replaced and does not know it yet has an old item.
             await self._commits.confirm()
 
-    def begin(self, writes: Sequence[Put | Delete], bytes_max: int) -> Begun:
-        """Do all but wait for writes of different items that have no conditions, as one entry.
+    def begin(self, writes: Sequence[Put | Delete], bytes_max: int, id: bytes = b"") -> Begun:
+        """Do all but wait for writes of different items that have no conditions, side by side.
 
         Ends with the write that makes it `bytes_max`, read and written, and leaves the others. Raises Throttling.
         """
@@ -219,12 +230,19 @@ class Replica:
         copies = 1 + len(self._table.local_indexes)
         for write in writes:
             key = write.key
+            # The items of a batch are different ones, so the token and the item's key tell its writes apart.
+            own_id = id and _id_of(id, key)
+            if own_id and (done := self._request_ids.find(own_id, key)) is not None:
+                begun.answers.append(done[0])
+                if done[1] is not None:
+                    begun.rounds.add(done[1])
+                continue
             pending = self._pending(key)
             current = get(Family.ITEM, prefix + key) if pending is None else pending.stored
             outcome = evaluate(self._table, current, write, watched=self.watched)
             begun.answers.append(outcome.written)
             if outcome.effective:
-                begun.rounds.add(self._propose_item(key, current, outcome.new, outcome.size))
+                begun.rounds.add(self._propose_item(key, current, outcome, own_id))
                 begun.size_bytes += copies * (len(current or b"") + len(outcome.new or b""))
                 if begun.size_bytes >= bytes_max:
                     break
@@ -232,12 +250,12 @@ class Replica:
                 begun.rounds.add(pending.round)
         return begun
 
-    def _propose_item(self, key: bytes, old: bytes | None, body: bytes | None, size: int) -> Round:
+    def _propose_item(self, key: bytes, old: bytes | None, outcome: Outcome, id: bytes) -> Round:
         proposals = self._proposals
         entry = proposals.entry()
         version = next_version(entry)
         stamp = self.next_stamp()
-        row = item_row(self._prefix + key, body, size, version, stamp)
+        row = item_row(self._prefix + key, outcome.new, outcome.size, version, stamp)
         sums, operations = proposals.sums, entry.operations
         sums.clock = stamp.clock
         sums.replace(old, row)
@@ -253,7 +271,11 @@ class Replica:
             rows, sums.local = local_rows(self._table, sums.local, key, old, row, version, stamp)
             operations += rows
             size_bytes += sum(len(local.value or b"") for local in rows)
+        if id:
+            operations.append(self._request_ids.row(id, key, outcome.written))
         round = proposals.add(entry, size_bytes)
+        if id:
+            self._request_ids.propose(id, outcome.written, round)
         self._proposed[key] = Pending(stored, version, round)
         return round
 
@@ -323,6 +345,7 @@ class Replica:
     def take(self, round: Round, *, shown: bool) -> list[Entry]:
         self._written_round = round if shown else None
         self._taken, self._proposed = self._proposed, {}
+        self._request_ids.take()
         self._written_tokens = None
         self._taken_entries = self._proposals.take()
         return self._taken_entries
@@ -331,6 +354,7 @@ class Replica:
         last = self._taken_entries[-1].state
         assert last is not None
         self._taken, self._taken_entries = {}, []
+        self._request_ids.settled()
         self._written_round = None
         self.flushed_state = last
         self.flushed_index = last.index
@@ -343,6 +367,7 @@ class Replica:
 
     def follow(self) -> None:
         self._proposed, self._taken, self._taken_entries = {}, {}, []
+        self._request_ids.clear()
         self._proposals.restart(self.flushed_state)
 
     def caught_up(self) -> None:
@@ -357,3 +382,8 @@ class Replica:
         assert raw is not None, f"group {self.settings.group} has lost its state"
         self.flushed_state = decode_state(raw)
         self.flushed_index = self.flushed_state.index
+
+
+def _id_of(batch: bytes, key: bytes) -> bytes:
+    """The request id of one write of a batch: the same whenever the batch is asked for again."""
+    return blake2b(key, digest_size=len(batch), key=batch).digest()

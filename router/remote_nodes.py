@@ -1,8 +1,8 @@
 """The seam by streams: commands to the nodes of a cluster, with deadlines and retries.
 
-Who leads a group is guessed, from what nodes have said and by trying, and a wrong guess costs one round trip. Only what was
-certainly not done is tried again: a write whose outcome is not known is said to have failed on our side, which the caller's
-SDK may try again, as it would with DynamoDB.
+Who leads a group is guessed, from what nodes have said and by trying, and a wrong guess costs one round trip. A write has a
+request id, under which it takes effect once, so it is asked for again until somebody knows what became of it, or the
+deadline has come. Then its caller is told that we failed, which is what DynamoDB would say.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from gramme.calls import Calls
 from gramme.codec.catalog import decode_outcome, encode_administration
 from gramme.codec.exchange import News, ToNode, decode_to_router, encode_exchange
-from gramme.codec.frame import BadFrame, decode_answers, encode_requests
+from gramme.codec.frame import REQUEST_ID_BYTES, BadFrame, decode_answers, encode_requests
 from gramme.commands import (
     Administration,
     Command,
@@ -48,6 +48,9 @@ from gramme.partitions import Partition
 
 # As long as an SDK waits before it gives a request up, or a little less.
 DEADLINE_S = 10.0
+# A node that has not answered by now is stopped or cut off: another one may know more.
+ANSWER_S = 3.0
+ID_COUNTER_BYTES = 6
 # Between two rounds of asking everybody who might lead.
 PAUSE_S = 0.03
 PAUSE_S_MAX = 0.25
@@ -59,7 +62,7 @@ class NodeLink:
     def __init__(self, number: int, on_news: Callable[[News], None]) -> None:
         self.number = number
         self.link: Link | None = None
-        self.calls = Calls(self._stir, DEADLINE_S)
+        self.calls = Calls(self._stir, ANSWER_S)
         self._on_news = on_news
         self._administration: list[tuple[int, bytes]] = []
         self._scheduled = False
@@ -141,6 +144,9 @@ class RemoteNodes:
         self._links: dict[int, NodeLink] = {}
         self._news_index = -1
         self._placement: dict[int, list[int]] = {}
+        # Request ids are those of this process, numbered.
+        self._id_prefix = random.randbytes(REQUEST_ID_BYTES - ID_COUNTER_BYTES)
+        self._requests = 0
         self._leaders: dict[int, int] = {}
 
     def dial(self, addresses: Sequence[str], dial: Dial) -> None:
@@ -166,19 +172,19 @@ class RemoteNodes:
     # Nodes
 
     async def get(self, partition: Partition, get: Get) -> Found:
-        found: Found = await self._ask(partition, get.consistent, get, repeatable=True)
+        found: Found = await self._ask(partition, get.consistent, get)
         return found
 
     async def write(self, partition: Partition, write: Write) -> Written:
-        written: Written = await self._ask(partition, True, write, repeatable=False)
+        written: Written = await self._ask(partition, True, write, self._new_id())
         return written
 
     async def query(self, partition: Partition, query: Query) -> Page:
-        page: Page = await self._ask(partition, query.consistent, query, repeatable=True)
+        page: Page = await self._ask(partition, query.consistent, query)
         return page
 
     async def scan(self, partition: Partition, scan: Scan) -> Page:
-        page: Page = await self._ask(partition, scan.consistent, scan, repeatable=True)
+        page: Page = await self._ask(partition, scan.consistent, scan)
         return page
 
     async def write_all(
@@ -191,8 +197,7 @@ class RemoteNodes:
 
         async def of_partition(partition: Partition, positions: list[int]) -> None:
             command = WriteAll([writes[position][1] for position in positions])
-            # Done twice, they could undo what somebody else wrote in between.
-            done = await self._ask(partition, True, command, repeatable=False)
+            done = await self._ask(partition, True, command, self._new_id())
             answers.update(zip(positions, done.answers(), strict=True))
 
         await self._side_by_side([of_partition(*place) for place in places.values()])
@@ -202,7 +207,7 @@ class RemoteNodes:
         found: list[Totals] = []
 
         async def of_partition(partition: Partition) -> None:
-            found.append(await self._ask(partition, False, GetTotals(), repeatable=True))
+            found.append(await self._ask(partition, False, GetTotals()))
 
         await self._side_by_side([of_partition(partition) for partition in partitions])
         return _sum(found)
@@ -212,7 +217,7 @@ class RemoteNodes:
             list(self._links),
             META,
             lambda link: link.administer(command),
-            repeatable=False,
+            once=True,
         )
         await asyncio.get_running_loop().create_task(self._heard_of(command, table))
         return table
@@ -231,8 +236,12 @@ class RemoteNodes:
 
     # How it is asked
 
+    def _new_id(self) -> bytes:
+        self._requests += 1
+        return self._id_prefix + self._requests.to_bytes(ID_COUNTER_BYTES)
+
     async def _ask(
-        self, partition: Partition, strong: bool, command: Command, *, repeatable: bool
+        self, partition: Partition, strong: bool, command: Command, id: bytes = b""
     ) -> Any:
         group = partition.group
         nodes = self._placement.get(group) or list(self._links)
@@ -240,11 +249,9 @@ class RemoteNodes:
             nodes = self._random.sample(nodes, len(nodes))
 
         def ask(link: NodeLink) -> asyncio.Future[Any]:
-            return link.calls.ask(group, partition.epoch, strong, command)
+            return link.calls.ask(group, partition.epoch, strong, command, id)
 
-        if not strong:
-            return await self._try(nodes, None, ask, repeatable=repeatable)
-        return await self._try(nodes, group, ask, repeatable=repeatable)
+        return await self._try(nodes, group if strong else None, ask)
 
     async def _try(
         self,
@@ -252,7 +259,7 @@ class RemoteNodes:
         group: int | None,
         ask: Callable[[NodeLink], asyncio.Future[Any]],
         *,
-        repeatable: bool,
+        once: bool = False,
     ) -> Any:
         """Ask one after the other until one answers; the leader of `group` first, if one is named."""
         loop = asyncio.get_running_loop()
@@ -272,7 +279,7 @@ class RemoteNodes:
                 except (Unavailable, StalePartition):
                     pass
                 except OutcomeUnknown:
-                    if not repeatable:
+                    if once:
                         raise InternalServerError from None
                 else:
                     if group is not None:

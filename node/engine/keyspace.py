@@ -12,6 +12,7 @@
     item     table | token | key             item, or row of a global index
     lsi      index | token | key             row of a local index: partition key, index's sort key, table's sort key
     dedupe   table | token | key             of an index: the version at which a row was deleted
+             table | token | request id      of a table: when a write was done under this id, and its answer
     change   log id | index | ordinal        change
     sys      "table/" account / region / name, "next-id"
 
