@@ -260,13 +260,26 @@ class IndexWrite(msgspec.Struct, frozen=True, array_like=True, tag=9):
     watermark: Version
 
 
+class GetFeed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=10):
+    """Ask the leader of a table's partition how far it has come with a global index, by the index's id."""
+
+    index: int
+
+
+class Feed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=6):
+    """`known`: the partition leaves changes for the index. `filled`: the index has all that was there before."""
+
+    known: bool
+    filled: bool
+
+
 # DynamoDB's limit for a page. And ours: a number such as 1E125 counts as 2 bytes and is written with 126, so a page
 # is also bound by what it really holds.
 PAGE_SIZE_MAX = 1 << 20
 PAGE_STORED_BYTES_MAX = 4 << 20
 
 Write = Put | Update | Delete
-Command = Get | Put | Delete | Update | Query | Scan | WriteAll | GetTotals | IndexWrite
+Command = Get | Put | Delete | Update | Query | Scan | WriteAll | GetTotals | IndexWrite | GetFeed
 # An IndexWrite that was done is answered with nothing.
-Result = Found | Written | Page | Totals | AllWritten | None
+Result = Found | Written | Page | Totals | AllWritten | Feed | None
 Administration = CreateTable | AlterTable | DeleteTable

@@ -22,6 +22,7 @@ from gramme.commands import (
     Delete,
     DeleteTable,
     Get,
+    GetFeed,
     GetTotals,
     IndexWrite,
     Put,
@@ -39,7 +40,6 @@ from gramme.errors import (
     SeamError,
     StalePartition,
     Unavailable,
-    ValidationError,
 )
 from gramme.model.table import Table, TableRecord
 from gramme.node.apply import sum_totals
@@ -54,15 +54,16 @@ from gramme.node.engine.keyspace import (
     settings_key,
     state_key,
 )
+from gramme.node.feeds import Feeding
 from gramme.node.group_log import Position, first_log_rows, load_position
-from gramme.node.hosted import Feeding, Hosted
+from gramme.node.hosted import Hosted
+from gramme.node.index_driver import IndexDriver
 from gramme.node.meta import EMPTY_STATE, META_GROUP, Meta, settings_of
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import NOBODY, Configuration, Message, ReplicaId
 from gramme.node.replica import Replica
 from gramme.node.transport import Transport
-from gramme.partitions import PartitionMap
 
 log = logging.getLogger(__name__)
 
@@ -142,10 +143,13 @@ class ClusterNode:
                 settings.index_delay_ms,
                 tasks,
                 self._send_index,
+                asyncio.Lock(),
             )
             self._follow_tables()
             tasks.create_task(self._commits.run())
             tasks.create_task(self._tick())
+            driver = IndexDriver(self._meta, lambda: self._meta_log.serving, self._ask_leader)
+            tasks.create_task(driver.run())
             tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))
             ready.set()
 
@@ -181,10 +185,6 @@ class ClusterNode:
                 case CreateTable():
                     return (await self._meta.create(command)).table
                 case AlterTable():
-                    if command.expected.indexes != command.table.indexes:
-                        raise ValidationError(
-                            "A cluster cannot add or remove indexes of a table yet."
-                        )
                     return (await self._meta.alter(command)).table
                 case DeleteTable():
                     record = self._meta.find(command)
@@ -205,8 +205,11 @@ class ClusterNode:
             del self._logs[group]
             self._opening.pop(group, None)
         for group, (record, settings) in wanted.items():
-            if group not in self._hosted:
+            hosted = self._hosted.get(group)
+            if hosted is None:
                 self._host(record, settings)
+            else:
+                hosted.follow(record)
         self.on_news()
 
     def _host(self, record: TableRecord, named: ReplicaSettings) -> None:
@@ -234,8 +237,7 @@ class ClusterNode:
         )
         replica.watched = settings.index is None and bool(settings.table.indexes)
         consensus.machine = replica
-        indexes = {name: PartitionMap(placed) for name, placed in record.index_partitions.items()}
-        hosted = self._hosted[group] = Hosted(replica, consensus, indexes, self._feeding)
+        hosted = self._hosted[group] = Hosted(replica, consensus, record, self._feeding)
         consensus.on_leader = hosted.follow_leadership
         return consensus
 
@@ -278,6 +280,8 @@ class ClusterNode:
             case IndexWrite():
                 await hosted.take(command)
                 return None
+            case GetFeed():
+                return hosted.feed(command.index)
 
     async def _write_all(self, replica: Replica, command: WriteAll, id: bytes) -> AllWritten:
         writes, answers = command.writes, []
@@ -313,24 +317,33 @@ class ClusterNode:
                     log.raft.unreachable(ReplicaId(replica))
 
     async def _send_index(self, group: int, write: IndexWrite) -> None:
-        """Bring rows to the leader of an index's group, whoever that is."""
+        """Returns when the rows are durable, or their index is gone."""
+        await self._ask_leader(group, write)
+
+    async def _ask_leader(self, group: int, command: IndexWrite | GetFeed) -> Result:
+        """Ask the leader of a group, whoever that is and whenever there is one. Returns None if the group is gone."""
         while (placed := self._placement(group)) is not None:
             hosted = self._hosted.get(group)
             nodes = [*placed.values()]
             if hosted is not None:
                 if hosted.consensus.serving:
-                    await hosted.take(write)
-                    return
+                    if isinstance(command, GetFeed):
+                        return hosted.feed(command.index)
+                    await hosted.take(command)
+                    return None
                 nodes = [hosted.consensus.leader_node, *nodes]
             for node in nodes:
                 if node in (0, self._settings.number):
                     continue
                 try:
-                    await self.transport.calls(node).ask(group, EPOCH, True, write)
-                    return
+                    answer: Result = await self.transport.calls(node).ask(
+                        group, EPOCH, True, command
+                    )
                 except (NotLeader, Unavailable, OutcomeUnknown, StalePartition):
                     continue
+                return answer
             await asyncio.sleep(RETRY_S)
+        return None
 
     def _placement(self, group: int) -> dict[int, int] | None:
         for record in self._meta.records():

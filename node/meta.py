@@ -138,7 +138,13 @@ class Meta:
             name: placed for name, placed in record.index_partitions.items() if name != index.name
         }
         table = msgspec.structs.replace(record.table, indexes=kept)
-        remaining = msgspec.structs.replace(record, table=table, index_partitions=partitions)
+        gone = {partition.group for partition in record.index_partitions[index.name]}
+        placement = {
+            group: placed for group, placed in record.placement.items() if group not in gone
+        }
+        remaining = msgspec.structs.replace(
+            record, table=table, index_partitions=partitions, placement=placement
+        )
         operations = [_record_row(remaining), *_last_rows(record, index.id, index.name)]
         self._records[_name(table)] = remaining
         return remaining, self._propose(operations)
@@ -233,10 +239,12 @@ class Meta:
         placed = msgspec.structs.replace(added, id=self._take_id())
         indexes = (*(index for index in command.table.indexes if index.id), placed)
         partitions = self._partitions(placed.id, command.partitions)
+        replicas = self._replicas([partition.group for partition in partitions])
         return msgspec.structs.replace(
             record,
             table=msgspec.structs.replace(command.table, indexes=indexes),
             index_partitions=record.index_partitions | {placed.name: partitions},
+            placement=record.placement | replicas,
         )
 
     def _partitions(self, table_id: int, count: int) -> tuple[Partition, ...]:

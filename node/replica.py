@@ -31,6 +31,7 @@ from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     ReplicaState,
+    decode_settings,
     decode_state,
     encode_settings,
     settings_key,
@@ -322,15 +323,23 @@ class Replica:
 
     def change_settings(self, settings: ReplicaSettings, rows: list[Operation]) -> Round:
         """Propose other settings, by which this replica works from that entry on, together with `rows`."""
-        self.settings = settings
-        self._table = settings.table
-        self.watched = bool(settings.table.indexes)
+        self._work_by(settings)
         row = Row(Family.RAFT, settings_key(settings.group), encode_settings(settings))
         # In an entry of its own: what comes before it was done by the old settings, what comes after it by these.
         self._proposals.open()
         round = self._proposals.propose([row, *rows])
         self._proposals.close()
         return round
+
+    def _work_by(self, settings: ReplicaSettings) -> None:
+        self.settings = settings
+        self._table = settings.table
+        self.watched = settings.index is None and bool(settings.table.indexes)
+
+    def applied_settings(self) -> ReplicaSettings:
+        """The settings as of the last entry that is applied."""
+        raw = self._engine.get(Family.RAFT, settings_key(self.settings.group))
+        return self.settings if raw is None else decode_settings(raw)
 
     async def shown_is_flushed(self) -> None:
         """Wait until everything is durable that the engine shows of this group now."""
@@ -363,11 +372,13 @@ class Replica:
 
     def lead(self, term: int) -> None:
         self._load()
+        self._work_by(self.applied_settings())
         self._proposals.restart(msgspec.structs.replace(self.flushed_state, term=term))
 
     def follow(self) -> None:
         self._proposed, self._taken, self._taken_entries = {}, {}, []
         self._request_ids.clear()
+        self._work_by(self.applied_settings())
         self._proposals.restart(self.flushed_state)
 
     def caught_up(self) -> None:

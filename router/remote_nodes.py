@@ -19,7 +19,9 @@ from gramme.codec.exchange import News, ToNode, decode_to_router, encode_exchang
 from gramme.codec.frame import REQUEST_ID_BYTES, BadFrame, decode_answers, encode_requests
 from gramme.commands import (
     Administration,
+    AlterTable,
     Command,
+    CreateTable,
     Delete,
     DeleteTable,
     Found,
@@ -38,6 +40,7 @@ from gramme.errors import (
     InternalServerError,
     NotLeader,
     OutcomeUnknown,
+    ResourceNotFound,
     StalePartition,
     Throttling,
     Unavailable,
@@ -207,7 +210,9 @@ class RemoteNodes:
         found: list[Totals] = []
 
         async def of_partition(partition: Partition) -> None:
-            found.append(await self._ask(partition, False, GetTotals()))
+            # An index that has just been removed has nothing any more.
+            with suppress(ResourceNotFound):
+                found.append(await self._ask(partition, False, GetTotals()))
 
         await self._side_by_side([of_partition(partition) for partition in partitions])
         return _sum(found)
@@ -230,9 +235,15 @@ class RemoteNodes:
                     await self._news.wait()
 
     def _shows(self, command: Administration, table: Table) -> bool:
-        if isinstance(command, DeleteTable):
-            return table.id not in self._tables
-        return self._tables.get(table.id) == table
+        known = self._tables.get(table.id)
+        match command:
+            case CreateTable():
+                return known is not None
+            case AlterTable():
+                # An index may have gone on to its next phase already.
+                return known != command.expected
+            case DeleteTable():
+                return known is None
 
     # How it is asked
 
@@ -244,29 +255,32 @@ class RemoteNodes:
         self, partition: Partition, strong: bool, command: Command, id: bytes = b""
     ) -> Any:
         group = partition.group
-        nodes = self._placement.get(group) or list(self._links)
+        nodes = self._placement.get(group)
+        if nodes is None:
+            raise ResourceNotFound
         if not strong and len(nodes) > 1:
             nodes = self._random.sample(nodes, len(nodes))
 
         def ask(link: NodeLink) -> asyncio.Future[Any]:
             return link.calls.ask(group, partition.epoch, strong, command, id)
 
-        return await self._try(nodes, group if strong else None, ask)
+        return await self._try(nodes, group, ask, strong=strong)
 
     async def _try(
         self,
         nodes: Sequence[int],
-        group: int | None,
+        group: int,
         ask: Callable[[NodeLink], asyncio.Future[Any]],
         *,
+        strong: bool = True,
         once: bool = False,
     ) -> Any:
-        """Ask one after the other until one answers; the leader of `group` first, if one is named."""
+        """Ask one after the other until one answers; if it must be the group's leader, who that was last time first."""
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + DEADLINE_S
         pause_s = PAUSE_S
         turn = 0
-        hint = self._leaders.get(group, 0) if group is not None else 0
+        hint = self._leaders.get(group, 0) if strong else 0
         while True:
             number = hint or nodes[turn % len(nodes)]
             hint = 0
@@ -282,11 +296,14 @@ class RemoteNodes:
                     if once:
                         raise InternalServerError from None
                 else:
-                    if group is not None:
+                    if strong:
                         self._leaders[group] = number
                     return answer
-            if group is not None and self._leaders.get(group) == number:
+            if self._leaders.get(group) == number:
                 del self._leaders[group]
+            if group != META and group not in self._placement:
+                # The table, or the index, was deleted meanwhile.
+                raise ResourceNotFound
             if loop.time() > give_up_at:
                 raise InternalServerError
             if not hint:

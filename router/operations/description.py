@@ -139,7 +139,9 @@ def _describe_warm(of: Table | Index, status: TableStatus) -> dict[str, Any] | N
 def _describe_index(
     table: Table, index: Index, status: TableStatus, measured: Measured
 ) -> dict[str, Any]:
-    totals = measured.indexes.get(index.name, _NOTHING)
+    # Counts lag in DynamoDB: of an index that is being filled it has none.
+    filling = index.phase in _CREATING_INDEX
+    totals = _NOTHING if filling else measured.indexes.get(index.name, _NOTHING)
     status = _index_status(index, status)
     description: dict[str, Any] = {
         "IndexName": index.name,
@@ -151,7 +153,7 @@ def _describe_index(
         "ItemCount": totals.item_count,
         "IndexArn": f"{table.arn}/index/{index.name}",
     }
-    if index.phase in _CREATING_INDEX:
+    if filling:
         description["Backfilling"] = index.phase == "BACKFILLING"
     warm = _describe_warm(index, status)
     if warm is not None:

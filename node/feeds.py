@@ -1,0 +1,191 @@
+"""What a leading replica of a table does for its global indexes: it feeds each of them, and fills those that are new.
+
+Which indexes there should be is said by meta's record of the table, which every node follows; which ones the group feeds, by
+the group's own settings, and these change only by an entry of its log. So whoever leads compares the two whenever the record
+changes and when it begins to lead, and proposes what is missing. Meta's leader asks how far each group has come, and
+takes the index from phase to phase (`index_driver.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from gramme.clock import Clock
+from gramme.commands import Feed, IndexWrite
+from gramme.errors import NotLeader, OutcomeUnknown, StaleSource, Throttling
+from gramme.model.table import Index, TableRecord
+from gramme.model.version import Version
+from gramme.node.consensus import Consensus
+from gramme.node.engine.api import Engine
+from gramme.node.groups import INDEX_BACKLOG_MAX
+from gramme.node.replica import Replica
+from gramme.node.tail.backfill import NOTHING, Backfill, load_progress, progress_row
+from gramme.node.tail.indexes import IndexReader
+from gramme.node.tail.tailer import Cursors, Tailer
+from gramme.partitions import PartitionMap
+
+SendIndex = Callable[[int, IndexWrite], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """What every replica of a node needs to feed indexes."""
+
+    engine: Engine
+    clock: Clock
+    seed: bytes
+    delay_ms: int
+    tasks: asyncio.TaskGroup
+    send: SendIndex
+    # Backfills of many groups take their slices one by one, or together they would hold up the loop.
+    turn: asyncio.Lock
+
+
+@dataclass(slots=True)
+class _Fed:
+    """One index that is fed. When the tailer has come past `reach`, nothing from before is left to be delivered."""
+
+    reader: IndexReader
+    tailer: Tailer
+    check: Callable[[], None]
+    reach: int
+    tasks: list[asyncio.Task[None]]
+
+
+class Feeds:
+    """Made when a replica begins to lead, and stopped when it ceases to."""
+
+    def __init__(
+        self, replica: Replica, consensus: Consensus, record: TableRecord, feeding: Feeding
+    ) -> None:
+        self._replica = replica
+        self._consensus = consensus
+        self._feeding = feeding
+        self._record = record
+        known = replica.settings.table.indexes
+        self._cursors = Cursors(feeding.engine, replica, [index.id for index in known])
+        self._fed: dict[int, _Fed] = {}
+        for index in known:
+            self._feed(index)
+        self.follow(record)
+
+    def stop(self) -> None:
+        for index in list(self._fed):
+            self._starve(index)
+
+    def follow(self, record: TableRecord) -> None:
+        """Feed the indexes that the record names, and no others."""
+        self._record = record
+        known = {index.id: index for index in self._replica.settings.table.indexes}
+        wanted = {index.id: index for index in record.table.indexes if index.phase != "DELETING"}
+        for id, index in wanted.items():
+            if id not in known:
+                self._add(index)
+            if index.phase == "BACKFILLING":
+                self._fill(id)
+        for id, index in known.items():
+            if id not in wanted:
+                self._drop(index)
+
+    def state(self, index: int) -> Feed:
+        """How far this group has come with an index."""
+        engine, group = self._feeding.engine, self._replica.settings.group
+        fed = self._fed.get(index)
+        # The settings of this replica are ahead of what is applied; the progress row is not.
+        applied = any(known.id == index for known in self._replica.applied_settings().table.indexes)
+        filled = (
+            fed is not None
+            and applied
+            and load_progress(engine, group, index) is None
+            and fed.tailer.complete >= fed.reach
+        )
+        return Feed(applied, filled)
+
+    def _add(self, index: Index) -> None:
+        replica = self._replica
+        table = replica.settings.table
+        cursor = self._cursors.add(index.id, Version(replica.state.index + 1, 0))
+        progress = progress_row(replica.settings.group, index.id, NOTHING)
+        settings = replace(replica.settings, table=replace(table, indexes=(*table.indexes, index)))
+        replica.change_settings(settings, [cursor, progress])
+        self._feed(index, filling=True)
+
+    def _drop(self, index: Index) -> None:
+        replica = self._replica
+        table = replica.settings.table
+        self._starve(index.id)
+        kept = tuple(known for known in table.indexes if known.id != index.id)
+        settings = replace(replica.settings, table=replace(table, indexes=kept))
+        rows = [
+            *self._cursors.drop(index.id),
+            progress_row(replica.settings.group, index.id, None),
+        ]
+        replica.change_settings(settings, rows)
+
+    def _feed(self, index: Index, *, filling: bool = False) -> None:
+        replica, feeding = self._replica, self._feeding
+        placed = self._record.index_partitions.get(index.name)
+        if placed is None:
+            # Removed by meta already; the settings follow.
+            return
+        progress = load_progress(feeding.engine, replica.settings.group, index.id)
+        reader = IndexReader(
+            replica,
+            index,
+            PartitionMap(placed),
+            feeding.seed,
+            feeding.send,
+            filling=filling or progress is not None,
+            has_sent=not filling,
+        )
+        tailer = Tailer(
+            feeding.engine, replica, self._cursors, reader, feeding.clock, feeding.delay_ms
+        )
+
+        def check() -> None:
+            if tailer.backlog() > INDEX_BACKLOG_MAX:
+                raise Throttling(
+                    f"The index {index.name} is too far behind its table. Try again later."
+                )
+
+        replica.on_admit.append(check)
+        task = feeding.tasks.create_task(while_leading(tailer.run()))
+        self._fed[index.id] = _Fed(reader, tailer, check, replica.flushed_index, [task])
+
+    def _fill(self, index: int) -> None:
+        fed = self._fed.get(index)
+        group = self._replica.settings.group
+        if fed is None or len(fed.tasks) > 1:
+            return
+        if load_progress(self._feeding.engine, group, index) is None:
+            return
+        fed.reach = self._replica.flushed_index
+        backfill = Backfill(
+            self._feeding.engine,
+            self._replica,
+            fed.reader,
+            self._consensus.admit,
+            self._feeding.turn,
+        )
+        fed.tasks.append(self._feeding.tasks.create_task(while_leading(backfill.run())))
+
+    def _starve(self, index: int) -> None:
+        fed = self._fed.pop(index, None)
+        if fed is not None:
+            for task in fed.tasks:
+                task.cancel()
+            self._replica.on_admit.remove(fed.check)
+            self._replica.on_flushed.remove(fed.tailer.wake)
+
+
+async def while_leading(work: Coroutine[Any, Any, None]) -> None:
+    """Work that ends when another replica leads, which then does the same there."""
+    try:
+        await work
+    except* (NotLeader, OutcomeUnknown, StaleSource):
+        pass
