@@ -1,4 +1,7 @@
-"""A process that sends back each frame it gets. Prints its port, and ends when its standard input does."""
+"""A process that sends back each frame it gets, on the port it is given or any.
+
+Prints its port, and ends when its standard input does.
+"""
 
 import asyncio
 import sys
@@ -36,7 +39,8 @@ def accept(link: Link, _: Identity) -> Events:
 
 async def main() -> None:
     listener = Listener(ECHO, Security(), {PEER: accept})
-    print(await listener.start("127.0.0.1", 0), flush=True)
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    print(await listener.start("127.0.0.1", port), flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     await listener.close()
 

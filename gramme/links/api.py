@@ -27,7 +27,9 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """Why a link is down. `dropped` frames were taken by `send`, and whether they arrived is not known.
+    """Why a link is down. `dropped` frames were still queued; the first may have been on its way already.
+
+    What was written before them need not have arrived either.
 
     `refused` means that the other end does not want this process: it will hardly change its mind by being asked again.
     """

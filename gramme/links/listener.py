@@ -19,7 +19,7 @@ from gramme.links.limits import Limits
 from gramme.links.metadata import introduction, presented_identity, presented_secret
 from gramme.links.security import Security
 from gramme.links.services import Service
-from gramme.links.stream import Over, Stream
+from gramme.links.stream import GONE, Over, Stream
 from gramme.loopback import is_loopback
 
 log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ class Accepted:
         code = grpc.StatusCode.ABORTED
         if self._closed is not None:
             await context.abort(code, self._closed)
-        down = Down("the connection is gone")
+        down = Down(GONE)
         self._stream = stream
         try:
             events.on_up(peer)

@@ -9,7 +9,7 @@ import pytest
 from gramme.links.api import Identity
 from gramme.links.limits import Limits
 from gramme.links.services import PEER, STORAGE, Service
-from tests.unit.gramme.links.ends import A, B, Host, Owner, dialling, free_port, link_of, listening
+from tests.support.link_ends import A, B, Host, Owner, dialling, free_port, link_of, listening
 
 
 @pytest.mark.parametrize("service", [PEER, STORAGE], ids=["peer", "storage"])
