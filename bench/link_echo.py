@@ -6,11 +6,11 @@ Prints its port, and ends when its standard input does.
 import asyncio
 import sys
 
-from gramme.embedded import run
 from gramme.links.api import Down, Events, Identity, Link
 from gramme.links.listener import Listener
 from gramme.links.security import Security
 from gramme.links.services import PEER
+from gramme.start import run
 
 ECHO = Identity("bench", "echo", "node", 1)
 

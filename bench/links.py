@@ -19,11 +19,11 @@ from bench.options import Options
 from bench.processes import cpu_seconds
 from bench.progress import Progress
 from bench.report import Report, Table
-from gramme.embedded import run as run_loop
 from gramme.links.api import Down, Identity, Link
 from gramme.links.dialler import Dialler
 from gramme.links.security import Security
 from gramme.links.services import PEER
+from gramme.start import run as run_loop
 
 DRIVER = Identity("bench", "driver", "node", 1)
 WARM_UP_S = 0.5

@@ -100,6 +100,10 @@ class Dialled:
     def send(self, frame: bytes) -> bool:
         return self._stream is not None and self._stream.send(frame)
 
+    def reset(self, reason: str) -> None:
+        if self._stream is not None:
+            self._stream.close(reason)
+
     def close(self, reason: str = "") -> None:
         """The other end is not told `reason`: a call that is cancelled says nothing."""
         self._closed = True

@@ -153,6 +153,10 @@ class Accepted:
     def send(self, frame: bytes) -> bool:
         return self._stream is not None and self._stream.send(frame)
 
+    def reset(self, reason: str) -> None:
+        if self._stream is not None:
+            self._stream.close(reason)
+
     def close(self, reason: str = "") -> None:
         self._closed = reason
         if self._stream is not None:

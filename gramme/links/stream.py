@@ -106,7 +106,7 @@ class Stream:
             except NotAFrame:
                 raise Over("what came was not a frame") from None
             if self._ended:
-                # A callback closed the stream, and its owner is to hear nothing more.
+                # A callback closed the stream, and its owner is not to hear more of what came before that.
                 return
             on_frame(frame)
 
