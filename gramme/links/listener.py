@@ -16,6 +16,7 @@ from gramme.links import channels
 from gramme.links.api import Accept, Down, Events, Identity, Refused
 from gramme.links.failures import report
 from gramme.links.limits import Limits
+from gramme.links.memory import keep_memory
 from gramme.links.metadata import introduction, presented_identity, presented_secret
 from gramme.links.security import Security
 from gramme.links.services import Service
@@ -50,6 +51,7 @@ class Listener:
         accept: Mapping[Service, Accept],
         limits: Limits | None = None,
     ) -> None:
+        keep_memory()
         self._identity = identity
         self._security = security
         self._limits = limits or Limits()
