@@ -134,7 +134,11 @@ class Listener:
 
 
 class Accepted:
-    """A link that another process dialled. It is not up before its owner is told so, and over when it is down."""
+    """A link that another process dialled. It is not up before its owner is told so, and over when it is down.
+
+    gRPC ends a call from here only after what was written before. So the call to a peer that lives and does not read
+    counts as a stream, and holds one frame, until that peer or the listener goes; its owner is rid of it at once.
+    """
 
     def __init__(self) -> None:
         self._stream: Stream | None = None
