@@ -27,7 +27,9 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """Why a link is down. `dropped` frames were taken by `send`, and whether they arrived is not known.
+    """Why a link is down. `dropped` frames were still queued; the first may have been on its way already.
+
+    What was written before them need not have arrived either.
 
     `refused` means that the other end does not want this process: it will hardly change its mind by being asked again.
     """
@@ -63,8 +65,15 @@ class Link(Protocol):
         """
         ...
 
+    def reset(self, reason: str) -> None:
+        """Let the link go down as if it had broken, soon: a link that was dialled is then dialled again.
+
+        For an owner that cannot go on with what it was sent, or has lost count of what it sent.
+        """
+        ...
+
     def close(self, reason: str = "") -> None:
-        """End the link, with what is queued. It tells its owner nothing more, and the other end `reason`, if it can."""
+        """End the link for good, with what is queued. It tells its owner nothing more, and the other end `reason`, if it can."""
         ...
 
 

@@ -12,6 +12,7 @@ Options = list[tuple[str, str | int]]
 
 # What a message adds to its frame: a tag and a length.
 ENVELOPE_BYTES_MAX = 16
+PIECE_BYTES_MAX = 1 << 20
 
 
 def channel(address: str, tls: Tls | None, limits: Limits) -> aio.Channel:
@@ -66,6 +67,8 @@ def _options_of_both(limits: Limits) -> Options:
         ("grpc.max_receive_message_length", message_bytes_max),
         ("grpc.keepalive_time_ms", _ms(limits.ping_every_seconds)),
         ("grpc.keepalive_timeout_ms", _ms(limits.ping_answer_seconds)),
+        # A large frame goes in fewer pieces; small ones do not care.
+        ("grpc.http2.max_frame_size", PIECE_BYTES_MAX),
         # Silence is no reason to stop asking.
         ("grpc.http2.max_pings_without_data", 0),
     ]

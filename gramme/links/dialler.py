@@ -14,6 +14,7 @@ from gramme.links.api import Down, Events, Identity
 from gramme.links.backoff import Backoff
 from gramme.links.failures import report
 from gramme.links.limits import Limits
+from gramme.links.memory import keep_memory
 from gramme.links.metadata import introduction, presented_identity
 from gramme.links.security import Security
 from gramme.links.services import Service
@@ -41,6 +42,7 @@ class Dialler:
         limits: Limits | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
+        keep_memory()
         self.service = service
         self.identity = identity
         self.security = security
@@ -99,6 +101,10 @@ class Dialled:
 
     def send(self, frame: bytes) -> bool:
         return self._stream is not None and self._stream.send(frame)
+
+    def reset(self, reason: str) -> None:
+        if self._stream is not None:
+            self._stream.close(reason)
 
     def close(self, reason: str = "") -> None:
         """The other end is not told `reason`: a call that is cancelled says nothing."""

@@ -16,10 +16,11 @@ from gramme.links import channels
 from gramme.links.api import Accept, Down, Events, Identity, Refused
 from gramme.links.failures import report
 from gramme.links.limits import Limits
+from gramme.links.memory import keep_memory
 from gramme.links.metadata import introduction, presented_identity, presented_secret
 from gramme.links.security import Security
 from gramme.links.services import Service
-from gramme.links.stream import Over, Stream
+from gramme.links.stream import GONE, Over, Stream
 from gramme.loopback import is_loopback
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class Listener:
         accept: Mapping[Service, Accept],
         limits: Limits | None = None,
     ) -> None:
+        keep_memory()
         self._identity = identity
         self._security = security
         self._limits = limits or Limits()
@@ -132,7 +134,11 @@ class Listener:
 
 
 class Accepted:
-    """A link that another process dialled. It is not up before its owner is told so, and over when it is down."""
+    """A link that another process dialled. It is not up before its owner is told so, and over when it is down.
+
+    gRPC ends a call from here only after what was written before. So the call to a peer that lives and does not read
+    counts as a stream, and holds one frame, until that peer or the listener goes; its owner is rid of it at once.
+    """
 
     def __init__(self) -> None:
         self._stream: Stream | None = None
@@ -153,6 +159,10 @@ class Accepted:
     def send(self, frame: bytes) -> bool:
         return self._stream is not None and self._stream.send(frame)
 
+    def reset(self, reason: str) -> None:
+        if self._stream is not None:
+            self._stream.close(reason)
+
     def close(self, reason: str = "") -> None:
         self._closed = reason
         if self._stream is not None:
@@ -163,7 +173,7 @@ class Accepted:
         code = grpc.StatusCode.ABORTED
         if self._closed is not None:
             await context.abort(code, self._closed)
-        down = Down("the connection is gone")
+        down = Down(GONE)
         self._stream = stream
         try:
             events.on_up(peer)

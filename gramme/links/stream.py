@@ -19,6 +19,8 @@ from gramme.links.services import NotAFrame, Service
 
 # What a queued frame takes beside its bytes, so that a bound on bytes also bounds a queue of tiny frames.
 QUEUED_FRAME_BYTES = 100
+# An end that listens cannot tell a peer that hung up from a network that broke: it is told in either way of both.
+GONE = "the connection is gone"
 
 
 class Wire(Protocol):
@@ -98,13 +100,13 @@ class Stream:
         while True:
             message = await wire.read()
             if message is aio.EOF:
-                raise Over("the other end closed the stream", ours=False)
+                raise Over(GONE, ours=False)
             try:
                 frame = decode(message)
             except NotAFrame:
                 raise Over("what came was not a frame") from None
             if self._ended:
-                # A callback closed the stream, and its owner is to hear nothing more.
+                # A callback closed the stream, and its owner is not to hear more of what came before that.
                 return
             on_frame(frame)
 

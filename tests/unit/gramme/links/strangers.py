@@ -11,7 +11,7 @@ from grpc import aio
 
 from gramme.links.metadata import Pairs, introduction
 from gramme.links.services import PEER
-from tests.unit.gramme.links.ends import SECRET, A
+from tests.support.link_ends import SECRET, A
 
 PATH = f"/{PEER.name}/{PEER.method}"
 OURS = introduction(A, SECRET.secret)
@@ -42,7 +42,7 @@ class Socket:
         self.writer = writer
 
     async def is_closed_by_the_other_end(self) -> None:
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(OSError):
             while await self.reader.read(65536):
                 pass
 
@@ -55,7 +55,7 @@ async def connecting(address: str) -> AsyncIterator[Socket]:
         yield Socket(reader, writer)
     finally:
         writer.close()
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(OSError):
             await writer.wait_closed()
 
 

@@ -9,7 +9,8 @@ import pytest
 from gramme.links.api import Identity
 from gramme.links.limits import Limits
 from gramme.links.services import PEER, STORAGE, Service
-from tests.unit.gramme.links.ends import A, B, Host, Owner, dialling, free_port, link_of, listening
+from tests.support.link_ends import A, B, Host, Owner, dialling, free_port, link_of, listening
+from tests.unit.gramme.links.worlds import World, both
 
 
 @pytest.mark.parametrize("service", [PEER, STORAGE], ids=["peer", "storage"])
@@ -30,10 +31,11 @@ async def test_both_ends_know_each_other_and_talk(service: Service) -> None:
         assert far.frames == near.frames == [b"hello"]
 
 
-async def test_frames_arrive_in_order_and_each_once() -> None:
+@both
+async def test_frames_arrive_in_order_and_each_once(world: World) -> None:
     host = Host()
     frames = [b"%d" % number + b"x" * (number * 37 % 3000) for number in range(500)]
-    async with listening(host.accept) as address, dialling(address) as near:
+    async with world.listening(host.accept) as address, world.dialling(address) as near:
         await near.hears("up")
         far = await host.owner()
         far.echoes = True
@@ -44,12 +46,13 @@ async def test_frames_arrive_in_order_and_each_once() -> None:
         assert far.frames == near.frames == frames
 
 
-async def test_an_empty_frame_and_the_largest_one_arrive() -> None:
+@both
+async def test_an_empty_frame_and_the_largest_one_arrive(world: World) -> None:
     host = Host()
     limits = Limits(frame_bytes_max=1_000_000, queue_bytes_max=2_000_000)
     async with (
-        listening(host.accept, limits=limits) as address,
-        dialling(address, limits=limits) as near,
+        world.listening(host.accept, limits) as address,
+        world.dialling(address, limits) as near,
     ):
         await near.hears("up")
         far = await host.owner()
@@ -61,19 +64,23 @@ async def test_an_empty_frame_and_the_largest_one_arrive() -> None:
         assert [len(frame) for frame in far.frames] == [0, 1_000_000]
 
 
-async def test_too_large_a_frame_is_a_mistake_of_who_sends_it() -> None:
+@both
+async def test_too_large_a_frame_is_a_mistake_of_who_sends_it(world: World) -> None:
     host = Host()
     limits = Limits(frame_bytes_max=10)
-    async with listening(host.accept) as address, dialling(address, limits=limits) as near:
+    async with world.listening(host.accept) as address, world.dialling(address, limits) as near:
         await near.hears("up")
 
         with pytest.raises(ValueError, match="a frame of 11 bytes"):
             link_of(near).send(bytes(11))
 
 
-async def test_idle_is_told_when_all_is_written_so_that_frames_can_be_gathered() -> None:
+@both
+async def test_idle_is_told_when_all_is_written_so_that_frames_can_be_gathered(
+    world: World,
+) -> None:
     host = Host()
-    async with listening(host.accept) as address, dialling(address) as near:
+    async with world.listening(host.accept) as address, world.dialling(address) as near:
         await near.hears("up")
         link = link_of(near)
         assert link.idle
@@ -89,8 +96,9 @@ async def test_idle_is_told_when_all_is_written_so_that_frames_can_be_gathered()
         assert near.told == ["up", "idle"]
 
 
-async def test_nothing_is_sent_on_a_link_that_is_down() -> None:
-    async with dialling(f"127.0.0.1:{free_port()}") as near:
+@both
+async def test_nothing_is_sent_on_a_link_that_is_down(world: World) -> None:
+    async with world.dialling(world.nowhere()) as near:
         assert not link_of(near).send(b"lost")
 
         await near.hears("down")
@@ -99,31 +107,52 @@ async def test_nothing_is_sent_on_a_link_that_is_down() -> None:
         assert near.downs[0].dropped == 0
 
 
-async def test_a_dialled_link_comes_up_when_the_other_end_does_and_again_when_it_returns() -> None:
-    port = free_port()
+@both
+async def test_a_dialled_link_comes_up_when_the_other_end_does_and_again(world: World) -> None:
+    address = world.nowhere()
     host = Host()
-    async with dialling(f"127.0.0.1:{port}") as near:
+    async with world.dialling(address) as near:
         await near.hears("down")
-        async with listening(host.accept, port=port):
+        async with world.listening(host.accept, address=address):
             await near.hears("up")
             link_of(near).send(b"one")
             await (await host.owner(0)).hears("frame")
-        downs = near.told.count("down")
+            downs = near.told.count("down")
         await near.hears("down", downs + 1)
 
-        async with listening(host.accept, port=port):
+        async with world.listening(host.accept, address=address):
             await near.hears("up", 2)
             link_of(near).send(b"two")
             second = await host.owner(1)
             await second.hears("frame")
 
-        assert second.frames == [b"two"]
+            assert second.frames == [b"two"]
 
 
-async def test_an_accepted_link_is_over_when_its_dialler_has_gone() -> None:
+@both
+async def test_a_full_queue_takes_nothing_and_then_empties(world: World) -> None:
     host = Host()
-    async with listening(host.accept) as address:
-        async with dialling(address) as near:
+    limits = Limits(queue_bytes_max=100_000)
+    async with world.listening(host.accept) as address, world.dialling(address, limits) as near:
+        await near.hears("up")
+        link = link_of(near)
+
+        sent = 0
+        while link.send(bytes(9_000)):
+            sent += 1
+        assert sent == 10
+        assert link.queued_bytes <= limits.queue_bytes_max
+
+        await near.hears("idle")
+        assert link.send(b"one more")
+        await (await host.owner()).hears("frame", sent + 1)
+
+
+@both
+async def test_an_accepted_link_is_over_when_its_dialler_has_gone(world: World) -> None:
+    host = Host()
+    async with world.listening(host.accept) as address:
+        async with world.dialling(address) as near:
             await near.hears("up")
             far = await host.owner()
         await far.hears("down")
@@ -133,9 +162,10 @@ async def test_an_accepted_link_is_over_when_its_dialler_has_gone() -> None:
         assert not link_of(far).send(b"lost")
 
 
-async def test_an_accepted_link_is_closed_with_a_reason_and_dialled_again() -> None:
+@both
+async def test_an_accepted_link_is_closed_with_a_reason_and_dialled_again(world: World) -> None:
     host = Host()
-    async with listening(host.accept) as address, dialling(address) as near:
+    async with world.listening(host.accept) as address, world.dialling(address) as near:
         await near.hears("up")
         far = await host.owner()
 
@@ -148,9 +178,32 @@ async def test_an_accepted_link_is_closed_with_a_reason_and_dialled_again() -> N
         await near.hears("up", 2)
 
 
-async def test_a_closed_link_tells_its_owner_nothing_more() -> None:
+@both
+async def test_a_link_that_is_reset_goes_down_at_both_ends_and_comes_up_again(world: World) -> None:
     host = Host()
-    async with listening(host.accept) as address, dialling(address) as near:
+    async with world.listening(host.accept) as address, world.dialling(address) as near:
+        await near.hears("up")
+        far = await host.owner(0)
+
+        link_of(near).reset("lost count")
+        assert not link_of(near).send(b"too late")
+        await near.hears("down")
+        await far.hears("down")
+
+        assert near.downs[0].reason == "lost count"
+        await near.hears("up", 2)
+        second = await host.owner(1)
+        await second.hears("up")
+        link_of(second).reset("cannot go on")
+        await second.hears("down")
+        await near.hears("down", 2)
+        assert (near.downs[1].reason, second.downs[0].reason) == ("cannot go on", "cannot go on")
+
+
+@both
+async def test_a_closed_link_tells_its_owner_nothing_more(world: World) -> None:
+    host = Host()
+    async with world.listening(host.accept) as address, world.dialling(address) as near:
         await near.hears("up")
         far = await host.owner()
 
@@ -161,9 +214,10 @@ async def test_a_closed_link_tells_its_owner_nothing_more() -> None:
         assert not link_of(near).send(b"lost")
 
 
-async def test_a_refusal_is_surfaced_and_asked_about_again() -> None:
+@both
+async def test_a_refusal_is_surfaced_and_asked_about_again(world: World) -> None:
     host = Host(refuse="another cluster: c2")
-    async with listening(host.accept) as address, dialling(address) as near:
+    async with world.listening(host.accept) as address, world.dialling(address) as near:
         await near.hears("down", 2)
         host.refuse = None
         await near.hears("up")
@@ -173,20 +227,22 @@ async def test_a_refusal_is_surfaced_and_asked_about_again() -> None:
         assert near.told[:2] == ["down", "down"]
 
 
-async def test_who_is_asked_to_accept_sees_who_dials() -> None:
+@both
+async def test_who_is_asked_to_accept_sees_who_dials(world: World) -> None:
     seen: list[Identity] = []
 
     def accept(link: object, peer: Identity) -> Owner:
         seen.append(peer)
         return Owner()
 
-    async with listening(accept) as address, dialling(address) as near:
+    async with world.listening(accept) as address, world.dialling(address) as near:
         await near.hears("up")
 
         assert seen == [A]
 
 
-async def test_a_link_that_is_closed_when_it_is_accepted_never_comes_up() -> None:
+@both
+async def test_a_link_that_is_closed_when_it_is_accepted_never_comes_up(world: World) -> None:
     host = Host()
 
     def accept(link: object, peer: Identity) -> object:
@@ -194,7 +250,7 @@ async def test_a_link_that_is_closed_when_it_is_accepted_never_comes_up() -> Non
         host.owners[-1].link.close("too busy")  # type: ignore[union-attr]
         return owner
 
-    async with listening(accept) as address, dialling(address) as near:  # type: ignore[arg-type]
+    async with world.listening(accept) as address, world.dialling(address) as near:  # type: ignore[arg-type]
         await near.hears("down")
 
         assert near.downs[0].reason == "too busy"

@@ -13,7 +13,7 @@ from gramme.links.listener import Listener, ListenRefused
 from gramme.links.metadata import introduction
 from gramme.links.security import Secret, Security, SecurityRefused
 from gramme.links.services import PEER
-from tests.unit.gramme.links.ends import SECRET, A, B, Host, dialling, link_of, listening
+from tests.support.link_ends import SECRET, A, B, Host, dialling, link_of, listening
 from tests.unit.gramme.links.strangers import calling
 
 NONE = Security()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gramme.links.security import Secret, Security, SecurityRefused, Tls
-from tests.unit.gramme.links.ends import SECRET, Host, dialling, link_of, listening
+from tests.support.link_ends import SECRET, Host, dialling, link_of, listening
 
 pytestmark = pytest.mark.skipif(
     shutil.which("openssl") is None,

@@ -17,6 +17,7 @@ from gramme.links.services import PEER, Service
 
 SECRET = Security(Secret(b"correct horse battery staple"))
 WAIT_S = 10.0
+FILLING_BYTES = 50_000
 
 A = Identity("c1", "a", "node", 1)
 B = Identity("c1", "b", "node", 1)
@@ -141,3 +142,20 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening_socket:
         port: int = listening_socket.getsockname()[1]
         return port
+
+
+async def fill(owner: Owner) -> int:
+    """Send until no more is taken, and nothing has been written since: how many frames were taken."""
+    link = link_of(owner)
+    taken = 0
+    while True:
+        while link.send(bytes(FILLING_BYTES)):
+            taken += 1
+        before = link.queued_bytes
+        # As long as something is written, room is made within this time.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):
+                while link.queued_bytes == before:
+                    await asyncio.sleep(0.005)
+        if link.queued_bytes == before:
+            return taken
