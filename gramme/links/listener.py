@@ -17,7 +17,7 @@ from gramme.links.api import Accept, Down, Events, Identity, Refused
 from gramme.links.failures import report
 from gramme.links.limits import Limits
 from gramme.links.memory import keep_memory
-from gramme.links.metadata import introduction, presented_identity, presented_secret
+from gramme.links.metadata import Pairs, introduction, presented_identity, presented_secret
 from gramme.links.security import Security
 from gramme.links.services import Service
 from gramme.links.stream import GONE, Over, Stream
@@ -106,8 +106,8 @@ class Listener:
             except _TurnedAway as turned_away:
                 log.warning("refused a stream from %s: %s", context.peer(), turned_away.reason)
                 await context.abort(turned_away.code, turned_away.reason)
-            await context.send_initial_metadata(introduction(self._identity))
-            await link.carry(context, Stream(service, events, self._limits), events, peer)
+            stream = Stream(service, events, self._limits)
+            await link.carry(context, introduction(self._identity), stream, events, peer)
         finally:
             self._streams -= 1
 
@@ -169,28 +169,41 @@ class Accepted:
             self._stream.close(reason)
             self._stream = None
 
-    async def carry(self, context: Context, stream: Stream, events: Events, peer: Identity) -> None:
+    async def carry(
+        self, context: Context, welcome: Pairs, stream: Stream, events: Events, peer: Identity
+    ) -> None:
+        """Say welcome, and carry frames until the link is over. Its owner hears of that even if it never was up."""
         code = grpc.StatusCode.ABORTED
         if self._closed is not None:
             await context.abort(code, self._closed)
         down = Down(GONE)
-        self._stream = stream
         try:
+            await context.send_initial_metadata(welcome)
+            self._stream = stream
             events.on_up(peer)
             await stream.carry(context)
         except Over as over:
             down = Down(over.reason)
             if not over.ours:
                 code = grpc.StatusCode.OK
+        except aio.BaseError:
+            # The call ended before it was welcome.
+            code = grpc.StatusCode.OK
         except Exception as error:  # noqa: BLE001 (handed to the loop)
             report("a link that was accepted", error)
             down = Down("a mistake of this end")
         finally:
             self._stream = None
             if self._closed is None:
-                events.on_down(Down(down.reason, dropped=stream.queued_frames))
+                self._tell(events, Down(down.reason, dropped=stream.queued_frames))
         if code is not grpc.StatusCode.OK:
             await context.abort(code, down.reason)
+
+    def _tell(self, events: Events, down: Down) -> None:
+        try:
+            events.on_down(down)
+        except Exception as error:  # noqa: BLE001 (handed to the loop; gRPC would only write it down)
+            report("a link that was accepted", error)
 
 
 def _address(host: str, port: int) -> str:

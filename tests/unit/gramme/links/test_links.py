@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 import pytest
+from grpc import aio
 
 from gramme.links.api import Identity
 from gramme.links.limits import Limits
+from gramme.links.listener import Accepted
+from gramme.links.metadata import introduction
 from gramme.links.services import PEER, STORAGE, Service
+from gramme.links.stream import Stream
 from tests.support.link_ends import A, B, Host, Owner, dialling, free_port, link_of, listening
 from tests.unit.gramme.links.worlds import World, both
 
@@ -328,3 +333,20 @@ async def test_a_mistake_in_a_callback_reaches_the_loop_and_ends_that_link_only(
             if "down" not in owner.told:
                 await owner.hears("frame")
         assert "down" not in other.told
+
+
+async def test_who_accepted_hears_of_a_dialler_that_left_before_it_was_welcome() -> None:
+    class Leaving:
+        """The call of a dialler that is gone by now."""
+
+        async def send_initial_metadata(self, _: object) -> None:
+            raise asyncio.CancelledError
+
+    owner = Owner()
+    context = cast(aio.ServicerContext[bytes, bytes], Leaving())
+    stream = Stream(PEER, owner, Limits())
+
+    with pytest.raises(asyncio.CancelledError):
+        await Accepted().carry(context, introduction(B), stream, owner, A)
+
+    assert owner.told == ["down"]
