@@ -98,7 +98,7 @@ class RouterLink:
         frame = ToRouter(encode_answers(answers) if answers else b"", outcomes, news)
         if not self._link.send(encode_exchange(frame)):
             # A router that does not read its answers must ask again.
-            self._link.close("too much waits to be read")
+            self._link.reset("too much waits to be read")
         elif self._answers:
             self._stir()
 
@@ -130,7 +130,7 @@ class RouterLink:
                 (number, decode_administration(encoded)) for number, encoded in asked.administration
             ]
         except BadFrame:
-            self._link.close("that was no frame")
+            self._link.reset("that was no frame")
             return
         for request in requests:
             if isinstance(request, Answer):
@@ -139,7 +139,7 @@ class RouterLink:
                 self._service.asked(request, self._answer)
         for number, command in commands:
             if self._administering >= ADMINISTRATION_MAX:
-                self._link.close("too many commands to meta")
+                self._link.reset("too many commands to meta")
                 return
             self._administering += 1
             self._tasks.create_task(self._administer(number, command))

@@ -92,6 +92,7 @@ class Transport:
         peer = self._peer(number)
         if peer.link is not None:
             peer.link.close("the node has dialled again")
+            peer.on_down(Down("the node has dialled again"))
         peer.link = link
         return peer
 
@@ -190,7 +191,7 @@ class Peer:
         except Refused as refusal:
             self._log(str(refusal))
             if self.link is not None:
-                self.link.close(str(refusal))
+                self.link.reset(str(refusal))
 
     def on_frame(self, frame: bytes) -> None:
         try:
@@ -200,7 +201,7 @@ class Peer:
         except (*UNREADABLE, BadFrame):
             self._log(f"node {self.number} sent what is no frame; its stream is closed")
             if self.link is not None:
-                self.link.close("that was no frame")
+                self.link.reset("that was no frame")
             return
         self._listener.heard(self.number, decoded.messages)
         for request in requests:

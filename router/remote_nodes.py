@@ -113,7 +113,7 @@ class NodeLink:
             outcomes = [(number, decode_outcome(encoded)) for number, encoded in said.outcomes]
         except BadFrame:
             if self.link is not None:
-                self.link.close("that was no frame")
+                self.link.reset("that was no frame")
             return
         self.calls.answered(answers)
         for number, outcome in outcomes:

@@ -91,7 +91,10 @@ def test_a_large_answer_is_compressed_if_the_client_wants_it(
 ) -> None:
     text = "x" * size_bytes
     dynamodb.put_item(TableName=table, Item={"pk": {"S": pk}, "text": {"S": text}})
-    body = b'{"TableName":"%b","Key":{"pk":{"S":"%b"}}}' % (table.encode(), pk.encode())
+    body = b'{"TableName":"%b","Key":{"pk":{"S":"%b"}},"ConsistentRead":true}' % (
+        table.encode(),
+        pk.encode(),
+    )
 
     answer = wire.ask(body=body, Accept_Encoding=accept, **signer.sign("GetItem", body))
 
