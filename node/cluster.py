@@ -41,6 +41,7 @@ from gramme.errors import (
     StalePartition,
     Unavailable,
 )
+from gramme.links.api import Refused
 from gramme.model.table import Table, TableRecord
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
@@ -51,6 +52,7 @@ from gramme.node.engine.keyspace import (
     decode_settings,
     decode_state,
     encode_state,
+    node_key,
     settings_key,
     state_key,
 )
@@ -115,6 +117,7 @@ class ClusterNode:
         self._draw = draw
         self._on_failure = on_failure
         self.transport = Transport(settings.number, self, log)
+        self.transport.recognise = self.recognise
         self._commits = CommitLoop(engine, on_failure)
         if load_position(engine, META_GROUP) is None:
             self._engine.write(_first_meta_rows(settings))
@@ -165,6 +168,21 @@ class ClusterNode:
                 else:
                     opening.consensus.raft.campaign()
                     opening.consensus.pump()
+
+    def recognise(self, number: int, directory: str) -> None:
+        """Whether another node is the one it was. Raises Refused.
+
+        A node that has lost its disk has forgotten its votes and its part of the logs. Under its old number it would be
+        taken for one that remembers, and what was acknowledged could be lost.
+        """
+        known = self._engine.get(Family.SYS, node_key(number))
+        if known is None:
+            self._engine.write([Row(Family.SYS, node_key(number), directory.encode())])
+        elif known != directory.encode():
+            raise Refused(
+                f"node {number} was met with another data directory: a node that has lost its data "
+                "cannot come back under its number"
+            )
 
     # Tables
 

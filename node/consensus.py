@@ -281,10 +281,15 @@ class Consensus:
             self._leading_term = self.raft.term
             self.machine.lead(self.raft.term)
             self.on_leader()
-        compacted = self._log.compact(index)
+        if self._log.is_long:
+            self._compact(index)
+
+    def _compact(self, applied: int) -> None:
+        needed = min(self.raft.matches().values(), default=applied)
+        compacted = self._log.compact(applied, needed)
         if compacted is not None:
             self.raft.compact(compacted[0])
-            self._compacted = compacted[1]
+            self._compacted += compacted[1]
             self._commits.enlist(self)
 
     # Leading and ceasing to lead

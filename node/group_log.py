@@ -28,6 +28,8 @@ _BASE = struct.Struct(">QQ")
 # When the log holds more than the first, entries that are applied go until the second is left for followers behind.
 LOG_BYTES_MAX = 16 << 20
 LOG_BYTES_KEPT = 4 << 20
+# A leader keeps what a follower still needs, minutes of writes, up to here.
+LOG_BYTES_BEHIND_MAX = 512 << 20
 
 _operations = msgspec.msgpack.Encoder()
 _operations_decoder = msgspec.msgpack.Decoder(list[Operation])
@@ -123,6 +125,11 @@ class GroupLog:
         assert raw is not None, f"the log of group {self._group} has lost entry {index}"
         return raw
 
+    @property
+    def is_long(self) -> bool:
+        """Whether there is more than should be kept."""
+        return self._bytes > LOG_BYTES_MAX
+
     # What is written
 
     def remember(self, hard_state: HardState) -> Row:
@@ -142,12 +149,14 @@ class GroupLog:
             yield Row(Family.RAFT, log_entry_key(self._group, index), None)
         self._last = entries[-1].index
 
-    def compact(self, applied: int) -> tuple[int, list[Operation]] | None:
-        """Drop old entries if there are too many: up to which index, and what removes them."""
-        if self._bytes <= LOG_BYTES_MAX:
-            return None
+    def compact(self, applied: int, needed: int) -> tuple[int, list[Operation]] | None:
+        """Drop old entries if there are too many: up to which index, and what removes them.
+
+        Followers are known to have all entries up to `needed`.
+        """
         base = self._base
-        while self._sizes and self._bytes > LOG_BYTES_KEPT and self._sizes[0][0] <= applied:
+        last = applied if self._bytes > LOG_BYTES_BEHIND_MAX else min(applied, needed)
+        while self._sizes and self._bytes > LOG_BYTES_KEPT and self._sizes[0][0] <= last:
             base, size = self._sizes.popleft()
             self._bytes -= size
         if base == self._base:

@@ -51,6 +51,10 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(PeerFrame)
 
 
+# Whether the node of this number, with this data directory, is the one it was. Raises Refused.
+Recognise = Callable[[int, str], None]
+
+
 class Listener(Protocol):
     """The node behind a transport."""
 
@@ -74,7 +78,7 @@ class Transport:
         self._log = log
         self._peers: dict[int, Peer] = {}
         # Raises Refused if a node is not the one it was.
-        self.recognise: Callable[[Identity], None] = lambda identity: None
+        self.recognise: Recognise = lambda number, directory: None
 
     def dial(self, addresses: Mapping[int, str], dial: Dial) -> None:
         """Bring up the streams that this node dials. Those of lower numbers dial us."""
@@ -85,10 +89,10 @@ class Transport:
 
     def accept(self, link: Link, identity: Identity) -> Peer:
         """Take the stream of a node that dialled. Raises Refused."""
-        number = _number_of(identity)
+        number, directory = _number_and_directory(identity)
         if not 0 < number < self.number:
             raise Refused(f"node {self.number} is dialled by nodes of lower numbers only")
-        self.recognise(identity)
+        self.recognise(number, directory)
         peer = self._peer(number)
         if peer.link is not None:
             peer.link.close("the node has dialled again")
@@ -114,7 +118,10 @@ class Transport:
         peer = self._peers.get(number)
         if peer is None:
             peer = self._peers[number] = Peer(
-                number, self._listener, self._log, lambda identity: self.recognise(identity)
+                number,
+                self._listener,
+                self._log,
+                lambda number, directory: self.recognise(number, directory),
             )
         return peer
 
@@ -127,7 +134,7 @@ class Peer:
         number: int,
         listener: Listener,
         log: Callable[[str], None],
-        recognise: Callable[[Identity], None],
+        recognise: Recognise,
     ) -> None:
         self.number = number
         self._recognise = recognise
@@ -185,9 +192,10 @@ class Peer:
 
     def on_up(self, peer: Identity) -> None:
         try:
-            if _number_of(peer) != self.number:
+            number, directory = _number_and_directory(peer)
+            if number != self.number:
                 raise Refused(f"the address of node {self.number} is that of node {peer.node}")
-            self._recognise(peer)
+            self._recognise(number, directory)
         except Refused as refusal:
             self._log(str(refusal))
             if self.link is not None:
@@ -223,7 +231,8 @@ class Peer:
         self._listener.lost(self.number)
 
 
-def _number_of(identity: Identity) -> int:
+def _number_and_directory(identity: Identity) -> tuple[int, str]:
     """A node says its number and the id of its data directory, with a dot between them."""
-    number, _, _ = identity.node.partition(".")
-    return int(number) if number.isdecimal() and len(number) < NUMBER_DIGITS_MAX else 0
+    number, _, directory = identity.node.partition(".")
+    is_number = number.isdecimal() and len(number) < NUMBER_DIGITS_MAX
+    return (int(number) if is_number else 0), directory

@@ -15,6 +15,7 @@
              table | token | request id      of a table: when a write was done under this id, and its answer
     change   log id | index | ordinal        change
     sys      "table/" account / region / name, "next-id"
+             "node/" number                  of another node: the id of the data directory it was first met with
 
 Numbers are big-endian: group, log id and index 8 bytes, table and ordinal 4, token 8. A partition is a range of
 tokens and is not named in an item's key, so a split moves no items.
@@ -44,6 +45,7 @@ _LOCAL_TOTALS = struct.Struct(">2Q")
 
 SYS_NEXT_ID = b"next-id"
 SYS_TABLES = b"table/"
+SYS_NODES = b"node/"
 
 
 class ReplicaState(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -107,6 +109,10 @@ def fence_key(group: int, source: int) -> bytes:
 
 def backfill_key(group: int, reader: int) -> bytes:
     return _U64.pack(group) + b"\4" + _U32.pack(reader)
+
+
+def node_key(number: int) -> bytes:
+    return SYS_NODES + str(number).encode()
 
 
 def log_position_key(group: int) -> bytes:
