@@ -266,6 +266,19 @@ class GetFeed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=10):
     index: int
 
 
+class SnapshotRows(msgspec.Struct, frozen=True, array_like=True, tag=11):
+    """A portion of a snapshot: rows as family, key and value. A node sends it to another.
+
+    `snapshot` describes it, in the words of Raft; `term` is the sender's.
+    """
+
+    term: int
+    snapshot: bytes
+    number: int
+    rows: list[tuple[int, bytes, bytes]]
+    last: bool
+
+
 class Feed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=6):
     """`known`: the partition leaves changes for the index. `filled`: the index has all that was there before."""
 
@@ -279,7 +292,19 @@ PAGE_SIZE_MAX = 1 << 20
 PAGE_STORED_BYTES_MAX = 4 << 20
 
 Write = Put | Update | Delete
-Command = Get | Put | Delete | Update | Query | Scan | WriteAll | GetTotals | IndexWrite | GetFeed
+Command = (
+    Get
+    | Put
+    | Delete
+    | Update
+    | Query
+    | Scan
+    | WriteAll
+    | GetTotals
+    | IndexWrite
+    | GetFeed
+    | SnapshotRows
+)
 # An IndexWrite that was done is answered with nothing.
 Result = Found | Written | Page | Totals | AllWritten | Feed | None
 Administration = CreateTable | AlterTable | DeleteTable

@@ -29,6 +29,7 @@ from gramme.commands import (
     Query,
     Result,
     Scan,
+    SnapshotRows,
     Update,
     WriteAll,
 )
@@ -63,8 +64,14 @@ from gramme.node.index_driver import IndexDriver
 from gramme.node.meta import EMPTY_STATE, META_GROUP, Meta, settings_of
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.raft.election import Draw
-from gramme.node.raft.messages import NOBODY, Configuration, Message, ReplicaId
+from gramme.node.raft.messages import (
+    NOBODY,
+    Configuration,
+    Message,
+    ReplicaId,
+)
 from gramme.node.replica import Replica
+from gramme.node.snapshot_exchange import SnapshotExchange
 from gramme.node.transport import Transport
 
 log = logging.getLogger(__name__)
@@ -129,6 +136,7 @@ class ClusterNode:
         self._logs: dict[int, Consensus] = {META_GROUP: self._meta_log}
         self._hosted: dict[int, Hosted] = {}
         self._opening: dict[int, _Opening] = {}
+        self._snapshots = SnapshotExchange(engine, self._commits, self.transport, self)
         self._feeding: Feeding | None = None
         self._known_index = -1
         # Told when tables may have changed.
@@ -148,6 +156,7 @@ class ClusterNode:
                 self._send_index,
                 asyncio.Lock(),
             )
+            self._snapshots.tasks = tasks
             self._follow_tables()
             tasks.create_task(self._commits.run())
             tasks.create_task(self._tick())
@@ -219,9 +228,7 @@ class ClusterNode:
             for settings in settings_of(record)
         }
         for group in [group for group in self._hosted if group not in wanted]:
-            self._hosted.pop(group).stop()
-            del self._logs[group]
-            self._opening.pop(group, None)
+            self.set_aside(group)
         for group, (record, settings) in wanted.items():
             hosted = self._hosted.get(group)
             if hosted is None:
@@ -232,6 +239,8 @@ class ClusterNode:
 
     def _host(self, record: TableRecord, named: ReplicaSettings) -> None:
         group = named.group
+        if self._snapshots.is_incomplete(group):
+            return
         position = load_position(self._engine, group)
         if position is None:
             position = _first_position(self._settings.number, record.placement[group])
@@ -257,6 +266,7 @@ class ClusterNode:
         consensus.machine = replica
         hosted = self._hosted[group] = Hosted(replica, consensus, record, self._feeding)
         consensus.on_leader = hosted.follow_leadership
+        consensus.on_snapshot_due = lambda due: self._snapshots.ship(hosted, due.to)
         return consensus
 
     def _consensus(self, group: int) -> Consensus:
@@ -271,7 +281,36 @@ class ClusterNode:
     def asked(self, request: Request, answer: Callable[[Answer], None]) -> None:
         drive(self._perform(request), _finish, (request.number, answer))
 
+    # Replicas that are replaced by snapshots
+
+    def set_aside(self, group: int) -> None:
+        hosted = self._hosted.pop(group, None)
+        if hosted is not None:
+            hosted.stop()
+            hosted.consensus.close()
+            del self._logs[group]
+            self._opening.pop(group, None)
+
+    def host(self, group: int) -> None:
+        found = self.settings_of(group)
+        if found is not None and group not in self._hosted:
+            self._host(*found)
+
+    def settings_of(self, group: int) -> tuple[TableRecord, ReplicaSettings] | None:
+        for record in self._meta.records():
+            for settings in settings_of(record):
+                if settings.group == group:
+                    raw = self._engine.get(Family.RAFT, settings_key(group))
+                    return record, settings if raw is None else decode_settings(raw)
+        return None
+
+    def log_of(self, group: int) -> Consensus | None:
+        return self._logs.get(group)
+
     async def _perform(self, request: Request) -> Result:
+        if isinstance(request.command, SnapshotRows):
+            await self._snapshots.take(request.group, request.command)
+            return None
         hosted = self._hosted.get(request.group)
         if hosted is None:
             raise Unavailable(f"group {request.group} is not here")
@@ -325,6 +364,8 @@ class ClusterNode:
             if log is not None and log.position.nodes.get(message.sender) == node:
                 log.step(message)
                 stirred[group] = log
+            elif log is None:
+                self._snapshots.asked_to_append(group, message)
         for log in stirred.values():
             log.pump()
 

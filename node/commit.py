@@ -65,6 +65,9 @@ class CommitLoop:
         # In the order they came: a dictionary, because a set has no order.
         self._enlisted: dict[Logged, None] = {}
         self._wake = asyncio.Event()
+        # Set between two passes.
+        self._resting = asyncio.Event()
+        self._resting.set()
         self._stalled = False
         self._writing_bytes = 0
         self._stopping = False
@@ -88,6 +91,14 @@ class CommitLoop:
         self._enlisted[group] = None
         self._wake.set()
 
+    def forget(self, group: Logged) -> None:
+        """A group is closed: it has nothing to write any more."""
+        self._enlisted.pop(group, None)
+
+    async def pass_is_over(self) -> None:
+        """Wait until nothing that was collected before this call is still to be written."""
+        await self._resting.wait()
+
     async def confirm(self) -> None:
         """Whoever has no other replicas knows of everything."""
 
@@ -100,8 +111,10 @@ class CommitLoop:
                 continue
             round, self._filling = self._filling, Round()
             self.rounds += 1
+            self._resting.clear()
             try:
                 await self._commit(round)
+                self._resting.set()
                 await _gather()
             except Exception as error:
                 self._on_failure(f"writing to disk failed: {error}")

@@ -117,10 +117,20 @@ class Consensus:
         self._filling = Round()
         self._under_way: UnderWay | None = None
         self._leading_term = 0
+        self._closed = False
         self._todo: list[Ready] = []
         self._collected: list[Ready] = []
         self._compacted: list[Operation] = []
         self._reads = Reads(self._begin_read)
+
+    def close(self) -> None:
+        """Do nothing any more: the replica is gone, or will be another one."""
+        self._closed = True
+        self._todo = []
+        self._commits.forget(self)
+        if self._leading_term:
+            self._leading_term = 0
+            self._lose()
 
     # To the replica it is a commit loop
 
@@ -172,7 +182,7 @@ class Consensus:
 
     def pump(self) -> None:
         """Do what has come up: messages leave at once, what must be written waits for the commit loop."""
-        while (ready := self.raft.ready()) is not None:
+        while not self._closed and (ready := self.raft.ready()) is not None:
             if ready.soft_state is not None:
                 self._heed(ready.soft_state)
             self._send_all(ready.messages)
@@ -199,6 +209,8 @@ class Consensus:
             self._compacted = []
 
     def written(self) -> bool:
+        if self._closed:
+            return False
         applied = 0
         for ready in self._collected:
             if ready.committed:
@@ -212,7 +224,7 @@ class Consensus:
     def flushed(self) -> None:
         collected, self._collected = self._collected, []
         for ready in collected:
-            if ready.must_flush:
+            if ready.must_flush and not self._closed:
                 self.raft.persisted(ready.number)
                 self._send_all(ready.messages_after_persist)
         self.pump()

@@ -9,6 +9,7 @@
              group | 06                      of a group with a log: term, vote and commit index
              group | 07                      of a group with a log: index and term of the entry before the first
              group | 08 | index              entry of the log
+             group | 09                      of a replica that is being given a snapshot: what it must remember
     item     table | token | key             item, or row of a global index
     lsi      index | token | key             row of a local index: partition key, index's sort key, table's sort key
     dedupe   table | token | key             of an index: the version at which a row was deleted
@@ -129,6 +130,10 @@ def log_base_key(group: int) -> bytes:
 
 def log_entry_key(group: int, index: int) -> bytes:
     return _U64.pack(group) + b"\x08" + _U64.pack(index)
+
+
+def incomplete_key(group: int) -> bytes:
+    return _U64.pack(group) + b"\x09"
 
 
 def group_range(group: int) -> tuple[bytes, bytes]:

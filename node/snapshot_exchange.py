@@ -1,0 +1,162 @@
+"""A node's snapshots: those it ships as a leader, and those it takes into the place of its own replicas."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Protocol
+
+import msgspec
+
+from gramme.commands import SnapshotRows
+from gramme.errors import GrammeError, SeamError, Unavailable
+from gramme.model.table import TableRecord
+from gramme.node.commit import CommitLoop
+from gramme.node.consensus import Consensus
+from gramme.node.engine.api import Engine
+from gramme.node.engine.keyspace import ReplicaSettings
+from gramme.node.hosted import Hosted
+from gramme.node.raft.messages import (
+    AppendEntries,
+    AppendResponse,
+    HardState,
+    Message,
+    ReplicaId,
+    Snapshot,
+)
+from gramme.node.snapshots import Incomplete, Receiving, load_incomplete, ship
+from gramme.node.transport import Transport
+
+log = logging.getLogger(__name__)
+
+# After a snapshot that did not get there.
+RETRY_S = 1.0
+# Partitions are not split yet.
+EPOCH = 1
+
+
+class Replicas(Protocol):
+    """The node, as this module sees it."""
+
+    def log_of(self, group: int) -> Consensus | None: ...
+
+    def settings_of(self, group: int) -> tuple[TableRecord, ReplicaSettings] | None: ...
+
+    def set_aside(self, group: int) -> None:
+        """Close the replica of a group."""
+        ...
+
+    def host(self, group: int) -> None:
+        """Open the replica of a group by its rows."""
+        ...
+
+
+class SnapshotExchange:
+    def __init__(
+        self, engine: Engine, commits: CommitLoop, transport: Transport, replicas: Replicas
+    ) -> None:
+        self._engine = engine
+        self._commits = commits
+        self._transport = transport
+        self._replicas = replicas
+        self._incomplete: dict[int, Incomplete] = {}
+        self._receiving: dict[int, Receiving] = {}
+        self._locks: dict[int, asyncio.Lock] = {}
+        self._shipping: set[tuple[int, int]] = set()
+        # There before anything is shipped.
+        self.tasks: asyncio.TaskGroup | None = None
+
+    # Shipping
+
+    def ship(self, hosted: Hosted, replica: ReplicaId) -> None:
+        """Send a replica that is too far behind all that there is, once at a time."""
+        assert self.tasks is not None
+        key = hosted.consensus.group, replica
+        if key not in self._shipping:
+            self._shipping.add(key)
+            self.tasks.create_task(self._ship(hosted, replica))
+
+    async def _ship(self, hosted: Hosted, replica: ReplicaId) -> None:
+        consensus, group = hosted.consensus, hosted.consensus.group
+        node = consensus.position.nodes[replica]
+        calls = self._transport.calls(node)
+        try:
+            snapshot = await ship(
+                self._engine,
+                hosted.replica.settings,
+                consensus.raft,
+                lambda rows: calls.ask(group, EPOCH, True, rows),
+            )
+        except (SeamError, GrammeError) as error:
+            log.warning("group %d: no snapshot for node %d: %s", group, node, error)
+            await asyncio.sleep(RETRY_S)
+            consensus.raft.snapshot_failed(replica)
+        else:
+            consensus.raft.snapshot_sent(replica, snapshot.index)
+        finally:
+            self._shipping.discard((group, replica))
+        consensus.pump()
+
+    # Taking
+
+    def is_incomplete(self, group: int) -> bool:
+        """Whether a replica has not got all of a snapshot, and must not be opened."""
+        mark = self._incomplete.get(group) or load_incomplete(self._engine, group)
+        if mark is None:
+            return False
+        self._incomplete[group] = mark
+        return True
+
+    async def take(self, group: int, portion: SnapshotRows) -> None:
+        async with self._locks.setdefault(group, asyncio.Lock()):
+            found = self._replicas.settings_of(group)
+            if found is None:
+                raise Unavailable(f"group {group} is not known here")
+            if portion.number == 0:
+                mark = self._make_room(group, portion)
+                # What the replica had collected before it was closed must not be written after its rows are gone.
+                await self._commits.pass_is_over()
+                self._receiving[group] = Receiving(self._engine, found[1], mark)
+            receiving = self._receiving.get(group)
+            if receiving is None:
+                raise Unavailable("the beginning of this snapshot is not here")
+            if await receiving.take(portion):
+                del self._receiving[group], self._incomplete[group]
+                self._replicas.host(group)
+
+    def _make_room(self, group: int, portion: SnapshotRows) -> Incomplete:
+        """Close the replica that is to be replaced. Raises Unavailable if it has what the snapshot has."""
+        consensus = self._replicas.log_of(group)
+        if consensus is not None:
+            snapshot = msgspec.msgpack.decode(portion.snapshot, type=Snapshot)
+            raft = consensus.raft
+            if (
+                portion.term < raft.term
+                or snapshot.index <= raft.log.committed
+                or raft.log.matches(snapshot.index, snapshot.term)
+            ):
+                raise Unavailable("the replica is further than this snapshot")
+            hard_state = HardState(raft.term, raft.vote, 0)
+            self._incomplete[group] = Incomplete(consensus.position, hard_state)
+            self._replicas.set_aside(group)
+        mark = self._incomplete.get(group)
+        if mark is None:
+            raise Unavailable(f"group {group} is not here")
+        return mark
+
+    def asked_to_append(self, group: int, message: Message) -> None:
+        """Say of an incomplete replica that it has nothing, so that it is sent a snapshot."""
+        mark = self._incomplete.get(group)
+        if (
+            mark is None
+            or group in self._receiving
+            or not isinstance(message, AppendEntries)
+            or message.to != mark.position.replica
+        ):
+            return
+        node = mark.position.nodes.get(message.sender)
+        if node is not None:
+            nothing = AppendResponse(
+                message.to, message.sender, message.term, message.previous_index, True
+            )
+            self._transport.send(node, group, nothing)
