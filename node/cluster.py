@@ -77,6 +77,8 @@ from gramme.node.transport import Transport
 log = logging.getLogger(__name__)
 
 TICK_S = 0.1
+# So often the heartbeats of all groups are sent at once. From then on they are due at once, and share their frames.
+ALIGN_TICKS = 30
 # Partitions are not split yet.
 EPOCH = 1
 # About a millisecond of proposing a batch.
@@ -166,9 +168,13 @@ class ClusterNode:
             ready.set()
 
     async def _tick(self) -> None:
+        ticks = 0
         while True:
             await asyncio.sleep(TICK_S)
+            ticks += 1
             for log in list(self._logs.values()):
+                if not ticks % ALIGN_TICKS:
+                    log.raft.heartbeat()
                 log.tick()
             for group, opening in list(self._opening.items()):
                 opening.campaigns -= 1

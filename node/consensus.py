@@ -193,7 +193,8 @@ class Consensus:
             if ready.must_flush or ready.committed or ready.hard_state is not None:
                 self._todo.append(ready)
                 self._commits.enlist(self)
-        self._reads.applied(self.raft.applied_index)
+        if self._reads.has_confirmed:
+            self._reads.applied(self.raft.applied_index)
 
     # To the commit loop it is a group with something to write
 
@@ -383,6 +384,10 @@ class Reads:
         if asked is not None:
             self._confirmed.append((index, asked))
         self._start()
+
+    @property
+    def has_confirmed(self) -> bool:
+        return bool(self._confirmed)
 
     def applied(self, index: int) -> None:
         while self._confirmed and self._confirmed[0][0] <= index:
