@@ -1,0 +1,245 @@
+"""One process of a simulated cluster: the real commit loop, logs and replicas, on a disk and a network that fail.
+
+A node lives from `start` to `crash` and begins again on what its disk has kept. What runs in it and waits, waits through
+`wait` and `Network.at`, so that a paused node does nothing until it is resumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
+
+from gramme.clock import Clock
+from gramme.node.commit import CommitLoop
+from gramme.node.consensus import Consensus
+from gramme.node.engine.api import Family
+from gramme.node.engine.keyspace import decode_settings, decode_state, settings_key, state_key
+from gramme.node.group_log import Position, load_position
+from gramme.node.raft.election import Draw
+from gramme.node.raft.messages import Message, decode_message, encode_message
+from gramme.node.raft.settings import Settings
+from gramme.node.replica import Replica
+from tests.support.network import Network
+from tests.support.simulated_disk import Batch, SimulatedDisk
+
+_GROUP = struct.Struct(">Q")
+TICK_S = 0.1
+
+# Sends a frame from one node to another. False if the link is full.
+SendFrame = Callable[[str, str, bytes], bool]
+Work = Callable[[], Coroutine[Any, Any, object]]
+Answered = Callable[[object], None]
+
+
+class Watcher(Protocol):
+    """Who looks at everything that happens in a node."""
+
+    def opened(self, node: SimulatedNode, replica: GroupReplica) -> None: ...
+
+    def wrote(self, node: SimulatedNode, batch: Batch) -> None: ...
+
+    def led(self, node: SimulatedNode, replica: GroupReplica) -> None: ...
+
+    def failed_in(self, node: SimulatedNode, error: Exception) -> None: ...
+
+
+def name_of(node: int) -> str:
+    return f"n{node}"
+
+
+class GroupReplica:
+    """What a node has of one group."""
+
+    def __init__(self, group: int, consensus: Consensus, replica: Replica) -> None:
+        self.group = group
+        self.consensus = consensus
+        self.replica = replica
+
+    @property
+    def id(self) -> int:
+        return self.consensus.position.replica
+
+
+class SimulatedNode:
+    """See the module's head."""
+
+    def __init__(
+        self,
+        number: int,
+        disk: SimulatedDisk,
+        network: Network,
+        send: SendFrame,
+        clock: Clock,
+        draw: Draw,
+        settings: Settings,
+        watcher: Watcher,
+    ) -> None:
+        self.number = number
+        self.name = name_of(number)
+        self.disk = disk
+        self.groups: dict[int, GroupReplica] = {}
+        self.up = False
+        self.paused = False
+        self.tick_s = TICK_S
+        self._network = network
+        self._send_frame = send
+        self._clock = clock
+        self._draw = draw
+        self._settings = settings
+        self._watcher = watcher
+        self._life = 0
+        # A dictionary, because it has an order.
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._commits: CommitLoop
+
+    # Its life
+
+    def start(self, groups: list[int]) -> None:
+        """Begin, or begin again, with those of the groups that its disk has a replica of."""
+        assert not self.up
+        self._life += 1
+        self.up, self.paused = True, False
+        self.disk.wait = self._waiting(self._life)
+        self.disk.on_write = lambda batch: self._watcher.wrote(self, batch)
+        self._commits = CommitLoop(self.disk, lambda problem: None)
+        self.groups = {}
+        for group in groups:
+            self.open(group)
+        self._spawn(self._commit())
+        self._tick_later(self._life)
+
+    def open(self, group: int) -> None:
+        """Begin to work on the replica that the disk has of this group, if it has one."""
+        position = load_position(self.disk, group)
+        if position is not None:
+            found = self.groups[group] = self._opened(group, position)
+            self._watcher.opened(self, found)
+
+    def _opened(self, group: int, position: Position) -> GroupReplica:
+        disk, commits = self.disk, self._commits
+        consensus = Consensus(
+            disk, commits, group, position, self._send, self._draw, self._settings
+        )
+        settings = disk.get(Family.RAFT, settings_key(group))
+        state = disk.get(Family.RAFT, state_key(group))
+        assert settings is not None and state is not None
+        replica = Replica(
+            disk,
+            consensus,
+            self._clock,
+            decode_settings(settings),
+            decode_state(state),
+            replicated=True,
+        )
+        consensus.machine = replica
+        opened = GroupReplica(group, consensus, replica)
+        consensus.on_leader = lambda: self._watcher.led(self, opened)
+        return opened
+
+    def crash(self, kept: int = 0) -> None:
+        """Die. The disk keeps what was flushed, and the first `kept` writes after that."""
+        self.up = self.paused = False
+        self._life += 1
+        groups, self.groups = self.groups, {}
+        self.disk = self.disk.crash(kept)
+        for found in groups.values():
+            _let_go(found.consensus)
+        tasks, self._tasks = self._tasks, {}
+        for task in tasks:
+            task.cancel()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[task] = None
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+
+    async def _commit(self) -> None:
+        life = self._life
+        try:
+            await self._commits.run()
+        except Exception as error:  # noqa: BLE001 - handed on
+            if life == self._life:
+                self._watcher.failed_in(self, error)
+
+    def _waiting(self, life: int) -> Callable[[float], Awaitable[None]]:
+        async def wait(seconds: float) -> None:
+            loop = asyncio.get_running_loop()
+            over: asyncio.Future[None] = loop.create_future()
+
+            def end() -> None:
+                if not over.done():
+                    over.set_result(None)
+
+            loop.call_later(seconds, self._at, life, end)
+            await over
+
+        return wait
+
+    def _at(self, life: int, event: Callable[[], None]) -> None:
+        """Let it happen in this life: now, or when the node is resumed."""
+
+        def in_time() -> None:
+            if life == self._life:
+                event()
+
+        if life == self._life:
+            self._network.at(self.name, in_time)
+
+    # What reaches it
+
+    def _tick_later(self, life: int) -> None:
+        asyncio.get_running_loop().call_later(self.tick_s, self._tick, life)
+
+    def _tick(self, life: int) -> None:
+        if life != self._life:
+            return
+        # The timers of a stopped process do not add up.
+        if not self.paused:
+            for found in list(self.groups.values()):
+                found.consensus.tick()
+        self._tick_later(life)
+
+    def receive(self, source: str, frame: bytes) -> None:
+        (group,) = _GROUP.unpack_from(frame)
+        found = self.groups.get(group)
+        if found is not None:
+            found.consensus.step(decode_message(frame[_GROUP.size :]))
+            found.consensus.pump()
+
+    def lost_peer(self, peer: str) -> None:
+        """The stream to this node broke."""
+        for found in list(self.groups.values()):
+            consensus = found.consensus
+            for replica, node in consensus.position.nodes.items():
+                if name_of(node) == peer:
+                    consensus.raft.unreachable(replica)  # type: ignore[arg-type]
+            consensus.pump()
+
+    def _send(self, node: int, group: int, message: Message) -> None:
+        if self.up:
+            self._send_frame(self.name, name_of(node), _GROUP.pack(group) + encode_message(message))
+
+    def serve(self, work: Work, answered: Answered) -> None:
+        """Do `work` in this process, and give its result or its error to `answered`, unless the node dies before."""
+        self._spawn(self._served(work, answered))
+
+    async def _served(self, work: Work, answered: Answered) -> None:
+        life = self._life
+        result: object
+        try:
+            result = await work()
+        except Exception as error:  # noqa: BLE001 - handed on
+            result = error
+        self._at(life, lambda: answered(result))
+
+
+def _let_go(consensus: Consensus) -> None:
+    """Nobody in a dead process waits for anything. Its tasks cannot be cancelled while they wait for a round."""
+    rounds = [consensus._filling]
+    if consensus._under_way is not None:
+        rounds.append(consensus._under_way.round)
+    for round in rounds:
+        if not round.flushed.done():
+            round.flushed.abandon()
