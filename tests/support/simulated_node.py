@@ -7,9 +7,10 @@ A node lives from `start` to `crash` and begins again on what its disk has kept.
 from __future__ import annotations
 
 import asyncio
-import struct
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
+
+import msgspec
 
 from gramme.clock import Clock
 from gramme.node.commit import CommitLoop
@@ -24,7 +25,9 @@ from gramme.node.replica import Replica
 from tests.support.network import Network
 from tests.support.simulated_disk import Batch, SimulatedDisk
 
-_GROUP = struct.Struct(">Q")
+# The messages of a frame, each with its group.
+_frames = msgspec.msgpack.Decoder(list[tuple[int, bytes]])
+_encoder = msgspec.msgpack.Encoder()
 TICK_S = 0.1
 
 # Sends a frame from one node to another. False if the link is full.
@@ -92,6 +95,7 @@ class SimulatedNode:
         self._life = 0
         # A dictionary, because it has an order.
         self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._leaving: dict[int, list[tuple[int, bytes]]] = {}
         self._commits: CommitLoop
 
     # Its life
@@ -142,6 +146,7 @@ class SimulatedNode:
         """Die. The disk keeps what was flushed, and the first `kept` writes after that."""
         self.up = self.paused = False
         self._life += 1
+        self._leaving = {}
         groups, self.groups = self.groups, {}
         self.disk = self.disk.crash(kept)
         for found in groups.values():
@@ -202,10 +207,14 @@ class SimulatedNode:
         self._tick_later(life)
 
     def receive(self, source: str, frame: bytes) -> None:
-        (group,) = _GROUP.unpack_from(frame)
-        found = self.groups.get(group)
-        if found is not None:
-            found.consensus.step(decode_message(frame[_GROUP.size :]))
+        """Take a frame, as a node takes it: all its messages first, and then what comes of them."""
+        stirred: dict[int, GroupReplica] = {}
+        for group, message in _frames.decode(frame):
+            found = self.groups.get(group)
+            if found is not None:
+                found.consensus.step(decode_message(message))
+                stirred[group] = found
+        for found in stirred.values():
             found.consensus.pump()
 
     def lost_peer(self, peer: str) -> None:
@@ -218,8 +227,19 @@ class SimulatedNode:
             consensus.pump()
 
     def _send(self, node: int, group: int, message: Message) -> None:
-        if self.up:
-            self._send_frame(self.name, name_of(node), _GROUP.pack(group) + encode_message(message))
+        """Everything for one node that comes up in a turn of the loop leaves in one frame."""
+        if not self.up:
+            return
+        leaving = self._leaving
+        if not leaving:
+            asyncio.get_running_loop().call_soon(self._leave, self._life)
+        leaving.setdefault(node, []).append((group, encode_message(message)))
+
+    def _leave(self, life: int) -> None:
+        if life == self._life:
+            leaving, self._leaving = self._leaving, {}
+            for node, messages in leaving.items():
+                self._send_frame(self.name, name_of(node), _encoder.encode(messages))
 
     def serve(self, work: Work, answered: Answered) -> None:
         """Do `work` in this process, and give its result or its error to `answered`, unless the node dies before."""
