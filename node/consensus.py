@@ -118,6 +118,7 @@ class Consensus:
         self._under_way: UnderWay | None = None
         self._leading_term = 0
         self._closed = False
+        self._pumping = False
         self._todo: list[Ready] = []
         self._collected: list[Ready] = []
         self._compacted: list[Operation] = []
@@ -182,19 +183,29 @@ class Consensus:
 
     def pump(self) -> None:
         """Do what has come up: messages leave at once, what must be written waits for the commit loop."""
-        while not self._closed and (ready := self.raft.ready()) is not None:
-            if ready.soft_state is not None:
-                self._heed(ready.soft_state)
-            self._send_all(ready.messages)
-            for read in ready.read_states:
-                self._reads.confirmed(read.context, read.index)
-            for context in ready.reads_refused:
-                self._reads.refused(context, NotLeader(self.leader_node))
-            if ready.must_flush or ready.committed or ready.hard_state is not None:
-                self._todo.append(ready)
-                self._commits.enlist(self)
+        if self._pumping:
+            # What comes up meanwhile is taken up below. Taken up here it would be written before what came first.
+            return
+        self._pumping = True
+        try:
+            while not self._closed and (ready := self.raft.ready()) is not None:
+                self._do(ready)
+        finally:
+            self._pumping = False
         if self._reads.has_confirmed:
             self._reads.applied(self.raft.applied_index)
+
+    def _do(self, ready: Ready) -> None:
+        if ready.soft_state is not None:
+            self._heed(ready.soft_state)
+        self._send_all(ready.messages)
+        for read in ready.read_states:
+            self._reads.confirmed(read.context, read.index)
+        for context in ready.reads_refused:
+            self._reads.refused(context, NotLeader(self.leader_node))
+        if ready.must_flush or ready.committed or ready.hard_state is not None:
+            self._todo.append(ready)
+            self._commits.enlist(self)
 
     # To the commit loop it is a group with something to write
 

@@ -60,7 +60,7 @@ class Router:
             if not isinstance(result, NotLeader | Unreached | Throttling):
                 return result
             if not isinstance(result, Throttling):
-                self._leaders[group] = getattr(result, "leader", 0) or self._any()
+                self._leaders[group] = getattr(result, "hint", 0) or self._any()
             back_off_s = self._random.uniform(*BACK_OFF_S)
             if loop.time() + back_off_s > deadline:
                 return result

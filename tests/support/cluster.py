@@ -14,7 +14,6 @@ from random import Random
 
 import msgspec
 
-from gramme.model.table import Table
 from gramme.node.engine.api import Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
@@ -293,16 +292,16 @@ class Cluster:
 
 def first_rows(group: int, position: Position) -> list[Operation]:
     """What makes a replica that has nothing yet."""
-    settings = ReplicaSettings(group, table_of(group), None, 0, TOKEN_SPACE - 1, group)
     return [
-        Row(Family.RAFT, settings_key(group), encode_settings(settings)),
+        Row(Family.RAFT, settings_key(group), encode_settings(settings_of(group))),
         Row(Family.RAFT, state_key(group), encode_state(EMPTY_STATE)),
         *first_log_rows(group, position),
     ]
 
 
-def table_of(group: int) -> Table:
-    return msgspec.structs.replace(PLAIN, id=group)
+def settings_of(group: int) -> ReplicaSettings:
+    table = msgspec.structs.replace(PLAIN, id=group)
+    return ReplicaSettings(group, table, None, 0, TOKEN_SPACE - 1, group)
 
 
 def _bounds(group: int) -> tuple[bytes, bytes]:

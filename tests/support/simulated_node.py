@@ -150,7 +150,7 @@ class SimulatedNode:
         groups, self.groups = self.groups, {}
         self.disk = self.disk.crash(kept)
         for found in groups.values():
-            _let_go(found.consensus)
+            let_go(found.consensus)
         tasks, self._tasks = self._tasks, {}
         for task in tasks:
             task.cancel()
@@ -255,7 +255,7 @@ class SimulatedNode:
         self._at(life, lambda: answered(result))
 
 
-def _let_go(consensus: Consensus) -> None:
+def let_go(consensus: Consensus) -> None:
     """Nobody in a dead process waits for anything. Its tasks cannot be cancelled while they wait for a round."""
     rounds = [consensus._filling]
     if consensus._under_way is not None:
