@@ -41,7 +41,7 @@ from gramme.node.raft.messages import (
     decode_membership,
 )
 from gramme.node.raft.ready import Ready, Role, SoftState
-from gramme.node.raft.refusals import Refused
+from gramme.node.raft.refusals import Refused, TooMuchUncommitted
 from gramme.node.raft.settings import Settings
 
 # What may wait to be proposed before writers are told to come back later. The core takes as much again.
@@ -73,12 +73,12 @@ class Machine(Member, Protocol):
         ...
 
 
-class UnderWay(msgspec.Struct, gc=False):
-    """A round that is proposed: the term it was proposed in and the index of its last entry."""
+class UnderWay(msgspec.Struct):
+    """A round that is being proposed: its entries that the core had no room for yet, and the index of the last other."""
 
     round: Round
-    term: int
-    last_index: int
+    waiting: deque[bytes]
+    last_index: int = 0
 
 
 class Consensus:
@@ -173,7 +173,8 @@ class Consensus:
     def tick(self) -> None:
         self.raft.tick()
         self.pump()
-        if self._filling.members and self._under_way is None:
+        under_way = self._under_way
+        if self._filling.members if under_way is None else under_way.waiting:
             # What waited for a transfer that came to nothing.
             self._commits.enlist(self)
 
@@ -210,7 +211,7 @@ class Consensus:
     # To the commit loop it is a group with something to write
 
     def collect(self) -> Iterable[Piece]:
-        if self._filling.members and self._under_way is None and self.serving:
+        if self.serving:
             self._propose()
         self.pump()
         self._collected, self._todo = self._todo, []
@@ -246,12 +247,22 @@ class Consensus:
     def _propose(self) -> None:
         if self.raft.transferring:
             return
-        round, self._filling = self._filling, Round()
-        last_index = 0
-        for member in round.members:
-            for entry in member.take(round, shown=False):
-                last_index = self.raft.propose(encode_operations(entry.operations)).index
-        self._under_way = UnderWay(round, self.raft.term, last_index)
+        under_way = self._under_way
+        if under_way is None and self._filling.members:
+            round, self._filling = self._filling, Round()
+            waiting = deque(
+                encode_operations(entry.operations)
+                for member in round.members
+                for entry in member.take(round, shown=False)
+            )
+            under_way = self._under_way = UnderWay(round, waiting)
+        while under_way is not None and under_way.waiting:
+            try:
+                under_way.last_index = self.raft.propose(under_way.waiting[0]).index
+            except TooMuchUncommitted:
+                # When some of it is applied there is room for more.
+                return
+            under_way.waiting.popleft()
 
     def _pieces(self, ready: Ready) -> Iterable[Piece]:
         operations: list[Operation] = []
@@ -294,7 +305,9 @@ class Consensus:
     def _applied(self, index: int) -> None:
         self.machine.caught_up()
         under_way = self._under_way
-        if under_way is not None and under_way.last_index <= index:
+        if under_way is not None and under_way.waiting:
+            self._commits.enlist(self)
+        elif under_way is not None and under_way.last_index <= index:
             self._under_way = None
             for member in under_way.round.members:
                 member.settled()
