@@ -97,9 +97,11 @@ def plan_of(seed: int) -> Plan:
     random.shuffle(troubles)
     troubles = sorted(troubles[: random.randint(2, 8)], key=list(Trouble).index)
     membership = Trouble.MEMBERSHIP in troubles
-    limits = random.choice(
-        [{}, {}, _small_pieces(), _small_logs(), _small_logs() | _small_pieces()]
-    )
+    limits: dict[str, int] = {}
+    if random.random() < 0.5:
+        limits |= _small_pieces()
+    if random.random() < 0.4:
+        limits |= _small_logs(random)
     if membership:
         # New replicas begin with the first entry until there are snapshots.
         limits = {name: size for name, size in limits.items() if "LOG_BYTES" not in name}
@@ -136,8 +138,9 @@ def _small_pieces() -> dict[str, int]:
     }
 
 
-def _small_logs() -> dict[str, int]:
+def _small_logs(random: Random) -> dict[str, int]:
+    kept = random.choice([0, 2_000, 8_000])
     return {
-        "gramme.node.group_log.LOG_BYTES_MAX": 20_000,
-        "gramme.node.group_log.LOG_BYTES_KEPT": 8_000,
+        "gramme.node.group_log.LOG_BYTES_MAX": kept + random.choice([1_000, 10_000]),
+        "gramme.node.group_log.LOG_BYTES_KEPT": kept,
     }

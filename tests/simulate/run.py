@@ -20,7 +20,7 @@ from tests.support.ledger import Violation
 from tests.support.linearizability import assert_linearizable
 from tests.support.network import Conditions, Network
 
-CHECK_ROWS_S = 1.0
+CHECK_S = 1.0
 LINEARIZABILITY_STEPS_MAX = 300_000
 
 
@@ -87,7 +87,7 @@ class Run:
         await self._read_all()
         await self._rest()
         checks.cancel()
-        cluster.check_rows()
+        cluster.check()
         cluster.check_equal()
         for group in cluster.groups:
             state = cluster.ledger.groups[group].state
@@ -99,8 +99,8 @@ class Run:
 
     async def _check(self) -> None:
         while True:
-            await asyncio.sleep(CHECK_ROWS_S)
-            self.cluster.check_rows()
+            await asyncio.sleep(CHECK_S)
+            self.cluster.check()
 
     async def _rest(self) -> None:
         """Wait until nothing is left to do."""

@@ -152,14 +152,12 @@ class Cluster:
     def pause(self, number: int) -> None:
         node = self.nodes[number]
         if node.up and not node.paused:
-            node.paused = True
-            self.network.pause(node.name)
+            node.pause()
 
     def resume(self, number: int) -> None:
         node = self.nodes[number]
         if node.up and node.paused:
-            node.paused = False
-            self.network.resume(node.name)
+            node.resume(clients_first=self.random.random() < 0.5)
 
     def next_replica(self, group: int) -> ReplicaId:
         return ReplicaId(1 + max(id for at, id in self.homes if at == group))
@@ -247,10 +245,13 @@ class Cluster:
                     found.append(int(member))
         return found
 
-    def check_rows(self) -> None:
+    def check(self) -> None:
+        """What is too much work to look at all the time."""
         for group in self.groups:
-            for node, _ in self.replicas(group):
+            for node, found in self.replicas(group):
                 self.ledger.check_rows(node, group)
+                if found.consensus.raft.ill_formed:
+                    raise Violation(f"group {group}: {node.name} was sent what no replica sends")
 
     def check_equal(self) -> None:
         """All that are as far as the leader have its rows, byte for byte."""

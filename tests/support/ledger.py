@@ -3,6 +3,7 @@
 The ledger sees every write to every disk, and asks the disks what of it is durable. From the first replica that applies
 an entry it knows what is committed, and holds all others to it.
 
+    order           the terms of a log never fall
     one leader      a group and a term have one leader
     committed       an entry is applied only when a majority of the voters has it durably
     agreement       at one index all replicas apply the same entry
@@ -111,6 +112,9 @@ class Ledger:
             raise Violation(
                 f"group {replica.group} restarts at {held}, ahead of all that is committed"
             )
+        terms = [raft.log.term(index) for index in range(raft.log.first_index, raft.log.last_index)]
+        if terms != sorted(terms):
+            raise Violation(f"group {replica.group}: the terms fall in the log of {replica.id}")
 
     def led(self, replica: GroupReplica) -> None:
         raft = replica.consensus.raft

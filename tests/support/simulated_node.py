@@ -29,6 +29,8 @@ from tests.support.simulated_disk import Batch, SimulatedDisk
 _frames = msgspec.msgpack.Decoder(list[tuple[int, bytes]])
 _encoder = msgspec.msgpack.Encoder()
 TICK_S = 0.1
+# Enough turns of the loop for requests to get as far as they can without another node.
+CATCH_UP_S = 0.000_1
 
 # Sends a frame from one node to another. False if the link is full.
 SendFrame = Callable[[str, str, bytes], bool]
@@ -96,6 +98,7 @@ class SimulatedNode:
         # A dictionary, because it has an order.
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._leaving: dict[int, list[tuple[int, bytes]]] = {}
+        self._held: list[tuple[Work, Answered]] = []
         self._commits: CommitLoop
 
     # Its life
@@ -146,7 +149,7 @@ class SimulatedNode:
         """Die. The disk keeps what was flushed, and the first `kept` writes after that."""
         self.up = self.paused = False
         self._life += 1
-        self._leaving = {}
+        self._leaving, self._held = {}, []
         groups, self.groups = self.groups, {}
         self.disk = self.disk.crash(kept)
         for found in groups.values():
@@ -209,10 +212,14 @@ class SimulatedNode:
     def receive(self, source: str, frame: bytes) -> None:
         """Take a frame, as a node takes it: all its messages first, and then what comes of them."""
         stirred: dict[int, GroupReplica] = {}
-        for group, message in _frames.decode(frame):
-            found = self.groups.get(group)
-            if found is not None:
-                found.consensus.step(decode_message(message))
+        for group, raw in _frames.decode(frame):
+            found, message = self.groups.get(group), decode_message(raw)
+            if found is None:
+                continue
+            home = found.consensus.position.nodes.get(message.sender, 0)
+            # A replica speaks from its own node only; and what was meant for one that was here before is nobody's.
+            if name_of(home) == source and message.to == found.id:
+                found.consensus.step(message)
                 stirred[group] = found
         for found in stirred.values():
             found.consensus.pump()
@@ -243,7 +250,29 @@ class SimulatedNode:
 
     def serve(self, work: Work, answered: Answered) -> None:
         """Do `work` in this process, and give its result or its error to `answered`, unless the node dies before."""
-        self._spawn(self._served(work, answered))
+        if self.paused:
+            self._held.append((work, answered))
+        else:
+            self._spawn(self._served(work, answered))
+
+    def pause(self) -> None:
+        self.paused = True
+        self._network.pause(self.name)
+
+    def resume(self, *, clients_first: bool) -> None:
+        """Go on. What clients asked meanwhile came by other connections than what the other nodes said."""
+        self.paused = False
+        held, self._held = self._held, []
+        for work, answered in held:
+            self.serve(work, answered)
+        if clients_first:
+            asyncio.get_running_loop().call_later(CATCH_UP_S, self._at_once, self._life)
+        else:
+            self._network.resume(self.name)
+
+    def _at_once(self, life: int) -> None:
+        if life == self._life and not self.paused:
+            self._network.resume(self.name)
 
     async def _served(self, work: Work, answered: Answered) -> None:
         life = self._life
