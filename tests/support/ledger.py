@@ -112,7 +112,9 @@ class Ledger:
             raise Violation(
                 f"group {replica.group} restarts at {held}, ahead of all that is committed"
             )
-        terms = [raft.log.term(index) for index in range(raft.log.first_index, raft.log.last_index)]
+        terms = [
+            raft.log.term(index) for index in range(raft.log.first_index, raft.log.last_index + 1)
+        ]
         if terms != sorted(terms):
             raise Violation(f"group {replica.group}: the terms fall in the log of {replica.id}")
 
