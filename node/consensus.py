@@ -33,9 +33,11 @@ from gramme.node.proposals import Member, Round
 from gramme.node.raft.core import Raft
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import (
+    MEMBERS_MAX,
     Entry,
     EntryKind,
     InstallSnapshot,
+    Membership,
     Message,
     ReplicaId,
     decode_membership,
@@ -116,6 +118,8 @@ class Consensus:
         self.on_snapshot_due: Callable[[InstallSnapshot], None] = self._refuse_snapshot
         self._filling = Round()
         self._under_way: UnderWay | None = None
+        # Where replicas are that have joined, as far as that is not applied here yet.
+        self._met: dict[int, int] = {}
         self._leading_term = 0
         self._closed = False
         self._pumping = False
@@ -143,7 +147,7 @@ class Consensus:
     @property
     def leader_node(self) -> int:
         """The node that leads as far as this one knows, or 0."""
-        return self.position.nodes.get(self.raft.leader, 0)
+        return self._node_of(self.raft.leader)
 
     def admit(self) -> None:
         if not self.serving:
@@ -178,9 +182,17 @@ class Consensus:
             # What waited for a transfer that came to nothing.
             self._commits.enlist(self)
 
-    def step(self, message: Message) -> None:
-        """Take a message. Call `pump` after the last one of a frame."""
-        self.raft.step(message)
+    def hear(self, node: int, message: Message) -> None:
+        """Take a message that came from a node. Call `pump` after the last one of a frame.
+
+        A replica speaks from its own node only. One that this one does not know may have joined while this one was away,
+        and lead: it is from its messages that this one learns who has joined.
+        """
+        known = self._node_of(message.sender)
+        if not known and len(self._met) < MEMBERS_MAX:
+            known = self._met[message.sender] = node
+        if known == node:
+            self.raft.step(message)
 
     def pump(self) -> None:
         """Do what has come up: messages leave at once, what must be written waits for the commit loop."""
@@ -271,6 +283,7 @@ class Consensus:
             operations.append(self._log.remember(ready.hard_state))
         if ready.entries:
             operations += self._log.append(ready.entries)
+            self._meet(ready.entries)
             size = sum(len(entry.data) for entry in ready.entries)
         if operations:
             yield operations, size
@@ -293,11 +306,16 @@ class Consensus:
                 yield operations, size
                 operations, size = [], 0
 
+    def _meet(self, entries: list[Entry]) -> None:
+        """Learn where new members are: they count from now on, and the entry may need them to be applied."""
+        for entry in entries:
+            if entry.kind is EntryKind.CONFIGURATION:
+                self._met |= _nodes_in(decode_membership(entry.data))
+
     def _reconfigure(self, entry: Entry) -> None:
         membership = decode_membership(entry.data)
-        nodes = dict(self.position.nodes)
-        if membership.context:
-            nodes |= msgspec.msgpack.decode(membership.context, type=dict[int, int])
+        nodes = self.position.nodes | _nodes_in(membership)
+        self._met.clear()
         self.position = msgspec.structs.replace(
             self.position, configuration=membership.configuration, nodes=nodes
         )
@@ -360,12 +378,22 @@ class Consensus:
             if isinstance(message, InstallSnapshot):
                 self.on_snapshot_due(message)
             else:
-                node = self.position.nodes.get(message.to)
-                if node is not None:
+                node = self._node_of(message.to)
+                if node:
                     self._send(node, self.group, message)
+
+    def _node_of(self, replica: int) -> int:
+        """The node that a replica is on as far as this one knows, or 0."""
+        return self.position.nodes.get(replica) or self._met.get(replica, 0)
 
     def _refuse_snapshot(self, message: InstallSnapshot) -> None:
         self.raft.snapshot_failed(ReplicaId(message.to))
+
+
+def _nodes_in(membership: Membership) -> dict[int, int]:
+    """The nodes of members that are new, by replica."""
+    context = membership.context
+    return msgspec.msgpack.decode(context, type=dict[int, int]) if context else {}
 
 
 class Reads:

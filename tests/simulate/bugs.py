@@ -198,8 +198,7 @@ def a_wiped_replica_keeps_its_id(patch: pytest.MonkeyPatch) -> None:
             if home == number:
                 first = self.ledger.groups[group].configurations[0][1]
                 homes = {id: at for (of, id), at in self.homes.items() if of == group}
-                node.disk.write(first_rows(group, Position(replica, 0, 0, first, homes)))  # type: ignore[arg-type]
-        node.disk.sync()
+                node.disk.install(first_rows(group, Position(replica, 0, 0, first, homes)))  # type: ignore[arg-type]
 
     patch.setattr(Cluster, "wipe", wipe)
 

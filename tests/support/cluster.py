@@ -111,10 +111,9 @@ class Cluster:
         homes = {int(voter): int(voter) for voter in voters}
         for voter in voters:
             self.homes[group, voter] = voter
-            self.nodes[voter].disk.write(
+            self.nodes[voter].disk.install(
                 first_rows(group, Position(voter, 0, 0, configuration, homes))
             )
-            self.nodes[voter].disk.sync()
 
     # Nodes
 
@@ -168,8 +167,7 @@ class Cluster:
         node = self.nodes[number]
         homes = {**leader.consensus.position.nodes, replica: number}
         first = self.ledger.groups[group].configurations[0][1]
-        node.disk.write(first_rows(group, Position(replica, 0, 0, first, homes)))
-        node.disk.sync()
+        node.disk.install(first_rows(group, Position(replica, 0, 0, first, homes)))
         node.open(group)
 
     def _retire(self, node: SimulatedNode, group: int) -> None:
@@ -182,13 +180,12 @@ class Cluster:
         if not any(position.replica in (*one.voters, *one.learners) for one in known):
             self.wiped[group, position.replica] = node.disk
             node.disk = node.disk.crash()
-            node.disk.write(
+            node.disk.install(
                 [
                     RangeDelete(Family.RAFT, *group_range(group)),
                     RangeDelete(Family.ITEM, *_bounds(group)),
                 ]
             )
-            node.disk.sync()
 
     def _disk_of(self, group: int, replica: int) -> SimulatedDisk | None:
         wiped = self.wiped.get((group, replica))

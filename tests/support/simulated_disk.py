@@ -120,8 +120,11 @@ class SimulatedDisk:
         """What a crash that loses as much as it can would leave of this row."""
         return self._durable[family].get(key)
 
-    def sync(self) -> None:
-        """Make all that is written durable, in no time."""
+    def install(self, operations: Iterable[Operation]) -> None:
+        """Write, and make all that is written durable, in no time."""
+        habits, self.habits = self.habits, replace(self.habits, stall=0.0)
+        self.write(operations)
+        self.habits = habits
         self._make_durable(len(self._journal))
 
     def crash(self, kept: int = 0) -> SimulatedDisk:

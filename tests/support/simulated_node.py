@@ -54,6 +54,10 @@ def name_of(node: int) -> str:
     return f"n{node}"
 
 
+def number_of(name: str) -> int:
+    return int(name.removeprefix("n"))
+
+
 class GroupReplica:
     """What a node has of one group."""
 
@@ -214,12 +218,9 @@ class SimulatedNode:
         stirred: dict[int, GroupReplica] = {}
         for group, raw in _frames.decode(frame):
             found, message = self.groups.get(group), decode_message(raw)
-            if found is None:
-                continue
-            home = found.consensus.position.nodes.get(message.sender, 0)
-            # A replica speaks from its own node only; and what was meant for one that was here before is nobody's.
-            if name_of(home) == source and message.to == found.id:
-                found.consensus.step(message)
+            # What was meant for a replica that was here before is nobody's.
+            if found is not None and message.to == found.id:
+                found.consensus.hear(number_of(source), message)
                 stirred[group] = found
         for found in stirred.values():
             found.consensus.pump()
@@ -235,7 +236,8 @@ class SimulatedNode:
 
     def _send(self, node: int, group: int, message: Message) -> None:
         """Everything for one node that comes up in a turn of the loop leaves in one frame."""
-        if not self.up:
+        if not self.up or node == self.number:
+            # There is nobody here to speak to: a replica was here that was wiped.
             return
         leaving = self._leaving
         if not leaving:

@@ -65,7 +65,7 @@ class Lone:
     def receive(self, *messages: Message) -> None:
         """Take these in one frame."""
         for message in messages:
-            self.consensus.step(message)
+            self.consensus.hear(NODES[message.sender], message)
         self.consensus.pump()
 
     async def lead(self) -> None:
