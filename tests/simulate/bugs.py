@@ -266,8 +266,8 @@ def readys_overtake_each_other(patch: pytest.MonkeyPatch) -> None:
 def logs_lose_what_is_not_applied(patch: pytest.MonkeyPatch) -> None:
     compact = GroupLog.compact
 
-    def too_much(self: GroupLog, applied: int) -> tuple[int, list[Operation]] | None:
-        found = compact(self, self._last)
+    def too_much(self: GroupLog, applied: int, needed: int) -> tuple[int, list[Operation]] | None:
+        found = compact(self, self._last, self._last)
         return None if found is None else (min(found[0], applied), found[1])
 
     patch.setattr(GroupLog, "compact", too_much)

@@ -102,9 +102,6 @@ def plan_of(seed: int) -> Plan:
         limits |= _small_pieces()
     if random.random() < 0.4:
         limits |= _small_logs(random)
-    if membership:
-        # New replicas begin with the first entry until there are snapshots.
-        limits = {name: size for name, size in limits.items() if "LOG_BYTES" not in name}
     groups = random.choice([1, 1, 1, 2, 3])
     clients = random.randint(6, 16)
     return Plan(
@@ -143,4 +140,7 @@ def _small_logs(random: Random) -> dict[str, int]:
     return {
         "gramme.node.group_log.LOG_BYTES_MAX": kept + random.choice([1_000, 10_000]),
         "gramme.node.group_log.LOG_BYTES_KEPT": kept,
+        "gramme.node.group_log.LOG_BYTES_BEHIND_MAX": kept + random.choice([10_000, 50_000]),
+        # A snapshot of more than one portion.
+        "gramme.node.snapshots.REQUEST_BYTES": 500,
     }

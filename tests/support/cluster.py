@@ -14,6 +14,8 @@ from random import Random
 
 import msgspec
 
+from gramme.commands import SnapshotRows
+from gramme.errors import Unavailable
 from gramme.node.engine.api import Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
@@ -34,11 +36,12 @@ from tests.support.deterministic import DeterministicLoop
 from tests.support.ledger import GroupLedger, Ledger, Violation
 from tests.support.network import Network
 from tests.support.simulated_disk import Batch, DiskFailed, Habits, SimulatedDisk
-from tests.support.simulated_node import GroupReplica, SimulatedNode
+from tests.support.simulated_node import GroupReplica, SimulatedNode, name_of
 from tests.support.streams import Streams
 from tests.unit.node.fixtures import NOW_MS, PLAIN
 
 FIRST_GROUP = 10
+SNAPSHOT_TIMEOUT_S = 3.0
 
 
 class SkewedClock:
@@ -215,7 +218,7 @@ class Cluster:
         raft = leader.consensus.raft
         problems = []
         for member in raft.configurations.members:
-            if (group, member) in self.wiped or member in self.stranded(group, leader):
+            if (group, member) in self.wiped:
                 continue
             node = self.nodes[self.homes[group, member]]
             found = node.groups.get(group)
@@ -228,19 +231,6 @@ class Cluster:
                     f"replica {member} of group {group} is at {applied} of {raft.log.last_index}"
                 )
         return problems
-
-    def stranded(self, group: int, leader: GroupReplica) -> list[int]:
-        """Members that only a snapshot could bring back."""
-        raft = leader.consensus.raft
-        found = []
-        for member in raft.matches():
-            disk = self._disk_of(group, member)
-            home = self.nodes[self.homes[group, member]].groups.get(group)
-            if disk is not None and home is not None:
-                last = home.consensus.raft.log.last_index
-                if last + 1 < raft.log.first_index:
-                    found.append(int(member))
-        return found
 
     def check(self) -> None:
         """What is too much work to look at all the time."""
@@ -278,6 +268,37 @@ class Cluster:
         self.ledger.led(replica)
         raft = replica.consensus.raft
         self.loop.trace(f"{node.name} {replica.group}: {raft.role.name}, term {raft.term}")
+
+    def settings_of(self, group: int) -> ReplicaSettings:
+        return settings_of(group)
+
+    def installed(self, node: SimulatedNode, group: int) -> None:
+        self.counts["snapshots"] += 1
+        self.loop.trace(f"{node.name} has taken a snapshot of {group}")
+
+    async def carry(self, source: int, target: int, group: int, portion: SnapshotRows) -> None:
+        """Bring a portion of a snapshot to another node, which answers, or does not."""
+        reply: asyncio.Future[object] = self.loop.create_future()
+        link = name_of(source), name_of(target)
+        node, network = self.nodes[target], self.network
+
+        def settle(result: object) -> None:
+            if not reply.done():
+                reply.set_result(result)
+
+        def come_back(result: object) -> None:
+            if not network.is_cut(*reversed(link)):
+                self.loop.call_later(network.delay_s(*reversed(link)), settle, result)
+
+        def arrive() -> None:
+            if node.up and not network.is_cut(*link):
+                node.serve(lambda: node.take(group, portion), come_back)
+
+        self.loop.call_later(network.delay_s(*link), arrive)
+        self.loop.call_later(SNAPSHOT_TIMEOUT_S, settle, Unavailable("no answer"))
+        result = await reply
+        if isinstance(result, Exception):
+            raise result
 
     def failed_in(self, node: SimulatedNode, error: Exception) -> None:
         if isinstance(error, DiskFailed):

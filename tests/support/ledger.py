@@ -132,7 +132,8 @@ class Ledger:
             )
 
     def wrote(self, node: SimulatedNode, batch: Batch) -> None:
-        position: list[tuple[int, bytes]] = []
+        positions: dict[int, bytes] = {}
+        bases: dict[int, int] = {}
         for family, key, value in batch:
             if family is not Family.RAFT or value is None:
                 continue
@@ -140,11 +141,16 @@ class Ledger:
             if kind == _ENTRY:
                 self._in_log(int.from_bytes(key[:8]), int.from_bytes(key[9:]), value)
             elif kind == _POSITION:
-                position.append((int.from_bytes(key[:8]), value))
+                positions[int.from_bytes(key[:8])] = value
             elif kind == _BASE:
+                bases[int.from_bytes(key[:8])] = int.from_bytes(value[:8])
                 self.counts["compactions"] += 1
-        for number, raw in dict(position).items():
-            self._moved(node, number, msgspec.msgpack.decode(raw, type=Position))
+        for number, raw in positions.items():
+            position = msgspec.msgpack.decode(raw, type=Position)
+            if bases.get(number) == position.index > 0:
+                self._installed(node, number, position)
+            else:
+                self._moved(node, number, position)
 
     def _in_log(self, number: int, index: int, raw: bytes) -> None:
         """An entry stands in somebody's log."""
@@ -174,6 +180,15 @@ class Ledger:
             if raw is None:
                 raise Violation(f"{node.name} applied entry {index}, which its log has not got")
             self._applied(number, index, raw)
+        self._check_state(node, number)
+
+    def _installed(self, node: SimulatedNode, number: int, position: Position) -> None:
+        """A snapshot has taken the place of all that a replica had."""
+        group = self.groups[number]
+        before = group.applied.get(position.replica, 0)
+        if not before < position.index <= group.last_committed:
+            raise Violation(f"group {number}: a snapshot of {position.index} replaces {before}")
+        group.applied[position.replica] = position.index
         self._check_state(node, number)
 
     def _applied(self, number: int, index: int, raw: bytes) -> None:

@@ -8,22 +8,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 
 from gramme.clock import Clock
+from gramme.commands import SnapshotRows
+from gramme.model.table import TableRecord
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Family
-from gramme.node.engine.keyspace import decode_settings, decode_state, settings_key, state_key
+from gramme.node.engine.keyspace import (
+    ReplicaSettings,
+    decode_settings,
+    decode_state,
+    settings_key,
+    state_key,
+)
 from gramme.node.group_log import Position, load_position
+from gramme.node.hosted import Hosted
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import Message, decode_message, encode_message
 from gramme.node.raft.settings import Settings
 from gramme.node.replica import Replica
+from gramme.node.snapshot_exchange import SnapshotExchange
+from gramme.node.transport import Transport
 from tests.support.network import Network
-from tests.support.simulated_disk import Batch, SimulatedDisk
+from tests.support.simulated_disk import Batch, DiskFailed, SimulatedDisk
 
 # The messages of a frame, each with its group.
 _frames = msgspec.msgpack.Decoder(list[tuple[int, bytes]])
@@ -46,6 +57,16 @@ class Watcher(Protocol):
     def wrote(self, node: SimulatedNode, batch: Batch) -> None: ...
 
     def led(self, node: SimulatedNode, replica: GroupReplica) -> None: ...
+
+    def settings_of(self, group: int) -> ReplicaSettings: ...
+
+    def installed(self, node: SimulatedNode, group: int) -> None:
+        """A snapshot has taken the place of this replica."""
+        ...
+
+    async def carry(self, source: int, target: int, group: int, portion: SnapshotRows) -> None:
+        """Bring a portion of a snapshot to another node. Raises SeamError."""
+        ...
 
     def failed_in(self, node: SimulatedNode, error: Exception) -> None: ...
 
@@ -104,6 +125,7 @@ class SimulatedNode:
         self._leaving: dict[int, list[tuple[int, bytes]]] = {}
         self._held: list[tuple[Work, Answered]] = []
         self._commits: CommitLoop
+        self._snapshots: SnapshotExchange
 
     # Its life
 
@@ -115,16 +137,20 @@ class SimulatedNode:
         self.disk.wait = self._waiting(self._life)
         self.disk.on_write = lambda batch: self._watcher.wrote(self, batch)
         self._commits = CommitLoop(self.disk, lambda problem: None)
+        self._snapshots = SnapshotExchange(
+            self.disk, self._commits, cast(Transport, Wires(self, self._life)), self
+        )
+        self._snapshots.tasks = cast(asyncio.TaskGroup, self)
         self.groups = {}
         for group in groups:
             self.open(group)
-        self._spawn(self._commit())
+        self.create_task(self._commits.run())
         self._tick_later(self._life)
 
     def open(self, group: int) -> None:
         """Begin to work on the replica that the disk has of this group, if it has one."""
         position = load_position(self.disk, group)
-        if position is not None:
+        if position is not None and not self._snapshots.is_incomplete(group):
             found = self.groups[group] = self._opened(group, position)
             self._watcher.opened(self, found)
 
@@ -147,6 +173,7 @@ class SimulatedNode:
         consensus.machine = replica
         opened = GroupReplica(group, consensus, replica)
         consensus.on_leader = lambda: self._watcher.led(self, opened)
+        consensus.on_snapshot_due = lambda due: self._snapshots.ship(cast(Hosted, opened), due.to)
         return opened
 
     def crash(self, kept: int = 0) -> None:
@@ -162,18 +189,19 @@ class SimulatedNode:
         for task in tasks:
             task.cancel()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def create_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something as long as this life lasts."""
+        life = self._life
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.pop(task, None)
+            error = None if task.cancelled() else task.exception()
+            if isinstance(error, Exception) and life == self._life:
+                self._watcher.failed_in(self, error)
+
         task = asyncio.get_running_loop().create_task(work)
         self._tasks[task] = None
-        task.add_done_callback(lambda done: self._tasks.pop(done, None))
-
-    async def _commit(self) -> None:
-        life = self._life
-        try:
-            await self._commits.run()
-        except Exception as error:  # noqa: BLE001 - handed on
-            if life == self._life:
-                self._watcher.failed_in(self, error)
+        task.add_done_callback(ended)
 
     def _waiting(self, life: int) -> Callable[[float], Awaitable[None]]:
         async def wait(seconds: float) -> None:
@@ -199,6 +227,29 @@ class SimulatedNode:
         if life == self._life:
             self._network.at(self.name, in_time)
 
+    # What it is to its snapshots
+
+    def log_of(self, group: int) -> Consensus | None:
+        found = self.groups.get(group)
+        return None if found is None else found.consensus
+
+    def settings_of(self, group: int) -> tuple[TableRecord, ReplicaSettings] | None:
+        settings = self._watcher.settings_of(group)
+        return TableRecord(settings.table, (), {}), settings
+
+    def set_aside(self, group: int) -> None:
+        found = self.groups.pop(group, None)
+        if found is not None:
+            found.consensus.close()
+
+    def host(self, group: int) -> None:
+        self.open(group)
+        self._watcher.installed(self, group)
+
+    async def take(self, group: int, portion: SnapshotRows) -> None:
+        """Take a portion of a snapshot that another node sends."""
+        await self._snapshots.take(group, portion)
+
     # What reaches it
 
     def _tick_later(self, life: int) -> None:
@@ -222,6 +273,8 @@ class SimulatedNode:
             if found is not None and message.to == found.id:
                 found.consensus.hear(number_of(source), message)
                 stirred[group] = found
+            elif found is None:
+                self._snapshots.asked_to_append(group, message)
         for found in stirred.values():
             found.consensus.pump()
 
@@ -255,7 +308,7 @@ class SimulatedNode:
         if self.paused:
             self._held.append((work, answered))
         else:
-            self._spawn(self._served(work, answered))
+            self.create_task(self._served(work, answered))
 
     def pause(self) -> None:
         self.paused = True
@@ -281,9 +334,30 @@ class SimulatedNode:
         result: object
         try:
             result = await work()
+        except DiskFailed as error:
+            self._watcher.failed_in(self, error)
+            return
         except Exception as error:  # noqa: BLE001 - handed on
             result = error
         self._at(life, lambda: answered(result))
+
+
+class Wires:
+    """The streams to other nodes, as far as snapshots use them; and those to one other node."""
+
+    def __init__(self, node: SimulatedNode, life: int, target: int = 0) -> None:
+        self._node = node
+        self._life = life
+        self._target = target
+
+    def calls(self, target: int) -> Wires:
+        return Wires(self._node, self._life, target)
+
+    def send(self, target: int, group: int, message: Message) -> None:
+        self._node._send(target, group, message)
+
+    async def ask(self, group: int, epoch: int, last: bool, portion: SnapshotRows) -> None:
+        await self._node._watcher.carry(self._node.number, self._target, group, portion)
 
 
 def let_go(consensus: Consensus) -> None:
