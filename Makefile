@@ -8,7 +8,7 @@ CLIENTS := $(VENV)/clients/aws-cli/.installed $(VENV)/clients/aioboto3/.installe
 
 PROTO_SCRATCH := build/proto
 
-.PHONY: serve test setup check format proto unit faults fuzz compatibility bench clean
+.PHONY: serve test setup check format proto unit faults simulate fuzz compatibility bench clean
 
 serve: $(VENV)/.runtime
 	$(BIN)/gramme serve --data ./data
@@ -44,6 +44,11 @@ unit: $(VENV)/.development $(CLIENTS)
 
 faults: $(VENV)/.development
 	$(BIN)/python -m tests.faults.campaign $(FAULTS)
+
+# SIMULATE="--resume" goes on where the last campaign ended; SIMULATE=--bugs hunts bugs put in on purpose.
+SEEDS ?= 200
+simulate: $(VENV)/.development
+	$(BIN)/python -m tests.simulate --seeds $(SEEDS) $(SIMULATE)
 
 # FUZZ="coverage --seconds 60" also installs what guides it.
 fuzz: $(VENV)/.development $(if $(filter coverage,$(FUZZ)),$(VENV)/.fuzz)

@@ -366,9 +366,8 @@ class ClusterNode:
         stirred: dict[int, Consensus] = {}
         for group, message in messages:
             log = self._logs.get(group)
-            # A replica speaks from its own node only.
-            if log is not None and log.position.nodes.get(message.sender) == node:
-                log.step(message)
+            if log is not None:
+                log.hear(node, message)
                 stirred[group] = log
             elif log is None:
                 self._snapshots.asked_to_append(group, message)

@@ -33,15 +33,17 @@ from gramme.node.proposals import Member, Round
 from gramme.node.raft.core import Raft
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import (
+    MEMBERS_MAX,
     Entry,
     EntryKind,
     InstallSnapshot,
+    Membership,
     Message,
     ReplicaId,
     decode_membership,
 )
 from gramme.node.raft.ready import Ready, Role, SoftState
-from gramme.node.raft.refusals import Refused
+from gramme.node.raft.refusals import Refused, TooMuchUncommitted
 from gramme.node.raft.settings import Settings
 
 # What may wait to be proposed before writers are told to come back later. The core takes as much again.
@@ -73,12 +75,12 @@ class Machine(Member, Protocol):
         ...
 
 
-class UnderWay(msgspec.Struct, gc=False):
-    """A round that is proposed: the term it was proposed in and the index of its last entry."""
+class UnderWay(msgspec.Struct):
+    """A round that is being proposed: its entries that the core had no room for yet, and the index of the last other."""
 
     round: Round
-    term: int
-    last_index: int
+    waiting: deque[bytes]
+    last_index: int = 0
 
 
 class Consensus:
@@ -116,8 +118,11 @@ class Consensus:
         self.on_snapshot_due: Callable[[InstallSnapshot], None] = self._refuse_snapshot
         self._filling = Round()
         self._under_way: UnderWay | None = None
+        # Where replicas are that have joined, as far as that is not applied here yet.
+        self._met: dict[int, int] = {}
         self._leading_term = 0
         self._closed = False
+        self._pumping = False
         self._todo: list[Ready] = []
         self._collected: list[Ready] = []
         self._compacted: list[Operation] = []
@@ -142,7 +147,7 @@ class Consensus:
     @property
     def leader_node(self) -> int:
         """The node that leads as far as this one knows, or 0."""
-        return self.position.nodes.get(self.raft.leader, 0)
+        return self._node_of(self.raft.leader)
 
     def admit(self) -> None:
         if not self.serving:
@@ -172,34 +177,53 @@ class Consensus:
     def tick(self) -> None:
         self.raft.tick()
         self.pump()
-        if self._filling.members and self._under_way is None:
+        under_way = self._under_way
+        if self._filling.members if under_way is None else under_way.waiting:
             # What waited for a transfer that came to nothing.
             self._commits.enlist(self)
 
-    def step(self, message: Message) -> None:
-        """Take a message. Call `pump` after the last one of a frame."""
-        self.raft.step(message)
+    def hear(self, node: int, message: Message) -> None:
+        """Take a message that came from a node. Call `pump` after the last one of a frame.
+
+        A replica speaks from its own node only. One that this one does not know may have joined while this one was away,
+        and lead: it is from its messages that this one learns who has joined.
+        """
+        known = self._node_of(message.sender)
+        if not known and len(self._met) < MEMBERS_MAX:
+            known = self._met[message.sender] = node
+        if known == node:
+            self.raft.step(message)
 
     def pump(self) -> None:
         """Do what has come up: messages leave at once, what must be written waits for the commit loop."""
-        while not self._closed and (ready := self.raft.ready()) is not None:
-            if ready.soft_state is not None:
-                self._heed(ready.soft_state)
-            self._send_all(ready.messages)
-            for read in ready.read_states:
-                self._reads.confirmed(read.context, read.index)
-            for context in ready.reads_refused:
-                self._reads.refused(context, NotLeader(self.leader_node))
-            if ready.must_flush or ready.committed or ready.hard_state is not None:
-                self._todo.append(ready)
-                self._commits.enlist(self)
+        if self._pumping:
+            # What comes up meanwhile is taken up below. Taken up here it would be written before what came first.
+            return
+        self._pumping = True
+        try:
+            while not self._closed and (ready := self.raft.ready()) is not None:
+                self._do(ready)
+        finally:
+            self._pumping = False
         if self._reads.has_confirmed:
             self._reads.applied(self.raft.applied_index)
+
+    def _do(self, ready: Ready) -> None:
+        if ready.soft_state is not None:
+            self._heed(ready.soft_state)
+        self._send_all(ready.messages)
+        for read in ready.read_states:
+            self._reads.confirmed(read.context, read.index)
+        for context in ready.reads_refused:
+            self._reads.refused(context, NotLeader(self.leader_node))
+        if ready.must_flush or ready.committed or ready.hard_state is not None:
+            self._todo.append(ready)
+            self._commits.enlist(self)
 
     # To the commit loop it is a group with something to write
 
     def collect(self) -> Iterable[Piece]:
-        if self._filling.members and self._under_way is None and self.serving:
+        if self.serving:
             self._propose()
         self.pump()
         self._collected, self._todo = self._todo, []
@@ -235,12 +259,22 @@ class Consensus:
     def _propose(self) -> None:
         if self.raft.transferring:
             return
-        round, self._filling = self._filling, Round()
-        last_index = 0
-        for member in round.members:
-            for entry in member.take(round, shown=False):
-                last_index = self.raft.propose(encode_operations(entry.operations)).index
-        self._under_way = UnderWay(round, self.raft.term, last_index)
+        under_way = self._under_way
+        if under_way is None and self._filling.members:
+            round, self._filling = self._filling, Round()
+            waiting = deque(
+                encode_operations(entry.operations)
+                for member in round.members
+                for entry in member.take(round, shown=False)
+            )
+            under_way = self._under_way = UnderWay(round, waiting)
+        while under_way is not None and under_way.waiting:
+            try:
+                under_way.last_index = self.raft.propose(under_way.waiting[0]).index
+            except TooMuchUncommitted:
+                # When some of it is applied there is room for more.
+                return
+            under_way.waiting.popleft()
 
     def _pieces(self, ready: Ready) -> Iterable[Piece]:
         operations: list[Operation] = []
@@ -249,6 +283,7 @@ class Consensus:
             operations.append(self._log.remember(ready.hard_state))
         if ready.entries:
             operations += self._log.append(ready.entries)
+            self._meet(ready.entries)
             size = sum(len(entry.data) for entry in ready.entries)
         if operations:
             yield operations, size
@@ -271,11 +306,16 @@ class Consensus:
                 yield operations, size
                 operations, size = [], 0
 
+    def _meet(self, entries: list[Entry]) -> None:
+        """Learn where new members are: they count from now on, and the entry may need them to be applied."""
+        for entry in entries:
+            if entry.kind is EntryKind.CONFIGURATION:
+                self._met |= _nodes_in(decode_membership(entry.data))
+
     def _reconfigure(self, entry: Entry) -> None:
         membership = decode_membership(entry.data)
-        nodes = dict(self.position.nodes)
-        if membership.context:
-            nodes |= msgspec.msgpack.decode(membership.context, type=dict[int, int])
+        nodes = self.position.nodes | _nodes_in(membership)
+        self._met.clear()
         self.position = msgspec.structs.replace(
             self.position, configuration=membership.configuration, nodes=nodes
         )
@@ -283,7 +323,9 @@ class Consensus:
     def _applied(self, index: int) -> None:
         self.machine.caught_up()
         under_way = self._under_way
-        if under_way is not None and under_way.last_index <= index:
+        if under_way is not None and under_way.waiting:
+            self._commits.enlist(self)
+        elif under_way is not None and under_way.last_index <= index:
             self._under_way = None
             for member in under_way.round.members:
                 member.settled()
@@ -336,12 +378,22 @@ class Consensus:
             if isinstance(message, InstallSnapshot):
                 self.on_snapshot_due(message)
             else:
-                node = self.position.nodes.get(message.to)
-                if node is not None:
+                node = self._node_of(message.to)
+                if node:
                     self._send(node, self.group, message)
+
+    def _node_of(self, replica: int) -> int:
+        """The node that a replica is on as far as this one knows, or 0."""
+        return self.position.nodes.get(replica) or self._met.get(replica, 0)
 
     def _refuse_snapshot(self, message: InstallSnapshot) -> None:
         self.raft.snapshot_failed(ReplicaId(message.to))
+
+
+def _nodes_in(membership: Membership) -> dict[int, int]:
+    """The nodes of members that are new, by replica."""
+    context = membership.context
+    return msgspec.msgpack.decode(context, type=dict[int, int]) if context else {}
 
 
 class Reads:

@@ -1,25 +1,30 @@
-"""What every engine does, real or not: one suite for RocksDB and for its stand-in."""
+"""What every engine does, real or not: one suite for RocksDB and for its stand-ins."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from gramme.node.engine.api import Engine, Family, RangeDelete, Row
 from gramme.node.engine.memory import MemoryEngine
 from gramme.node.engine.rocks import RocksEngine
+from tests.support.simulated_disk import SimulatedDisk
 
 
-@pytest.fixture(params=["rocks", "memory"])
+@pytest.fixture(params=["rocks", "memory", "simulated"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    made: Engine = (
-        RocksEngine.open(tmp_path / "db", tmp_path / "flushed")
-        if request.param == "rocks"
-        else MemoryEngine()
-    )
+    made: Engine
+    match request.param:
+        case "rocks":
+            made = RocksEngine.open(tmp_path / "db", tmp_path / "flushed")
+        case "memory":
+            made = MemoryEngine()
+        case _:
+            made = SimulatedDisk(Random(1))
     yield made
     made.close()
 
