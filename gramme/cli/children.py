@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,10 @@ from pathlib import Path
 POLL_S = 0.05
 # A router lets what it was asked be answered for up to ten seconds.
 STOP_GRACE_S = 15.0
+# Of a log, to find the last words in: a node that runs for long may say much.
+WORDS_BYTES_MAX = 64 << 10
+# What begins a line that is for a person.
+TO_A_PERSON = "gramme: "
 # prctl's PR_SET_PDEATHSIG.
 _SIGNAL_AT_DEATH_OF_PARENT = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -70,7 +75,9 @@ class Child:
         """Wait for the end; how it came."""
         assert self._process is not None
         code = await self._process.wait()
-        return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        if code < 0:
+            return signal.Signals(-code).name
+        return f"exit code {code}: {self._last_words()}" if code else "exit code 0"
 
     def signal(self, number: signal.Signals) -> None:
         if self._process is not None and self.running:
@@ -78,15 +85,16 @@ class Child:
                 self._process.send_signal(number)
 
     def _words(self) -> list[str]:
+        """The newest of what it has said since it was started."""
         with self.log.open("rb") as log:
-            log.seek(self._log_begins)
+            end = log.seek(0, os.SEEK_END)
+            log.seek(max(self._log_begins, end - WORDS_BYTES_MAX))
             return log.read().decode(errors="replace").splitlines()
 
     def _last_words(self) -> str:
         words = [line for line in self._words() if line.strip()]
-        # What is said for a person begins like this.
-        said = [line.removeprefix("gramme: ") for line in words if line.startswith("gramme: ")]
-        return (said or words or [f"see {self.log}"])[-1]
+        said = [line for line in words if line.startswith(TO_A_PERSON)]
+        return (said or words or [f"see {self.log}"])[-1].removeprefix(TO_A_PERSON)
 
 
 async def stop_all(children: Sequence[Child], grace_s: float = STOP_GRACE_S) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import tables
 from tests.support.cluster import Cluster, gramme
 from tests.support.server import StartFailed
 from tests.support.waiting import until
@@ -50,6 +51,22 @@ def test_a_signal_stops_all_processes(tmp_path: Path, number: signal.Signals) ->
     assert code == 0
     assert not any(runs(part["pid"]) for part in parts)
     assert [part["pid"] for part in cluster.parts()] == [0, 0, 0]
+
+
+def test_a_second_run_has_the_same_addresses_and_data(tmp_path: Path) -> None:
+    item = {"pk": {"S": "a"}, "sk": {"N": "1"}}
+    with Cluster(tmp_path / "c", *SMALL) as cluster:
+        address = cluster.part("node-1")["address"]
+        with cluster.client() as client:
+            tables.create(client)
+            client.call("PutItem", {"TableName": tables.TABLE, "Item": item})
+        assert cluster.stop() == 0
+
+    with Cluster(tmp_path / "c", cwd=tmp_path) as again, again.client() as client:
+        request = {"TableName": tables.TABLE, "Key": item, "ConsistentRead": True}
+        found = client.call("GetItem", request)["Item"]
+
+    assert (again.part("node-1")["address"], found) == (address, item)
 
 
 def test_processes_end_when_the_cluster_is_killed(tmp_path: Path) -> None:
