@@ -16,7 +16,7 @@ from gramme.codec.status import NodeStatus, decode_status
 from gramme.start import StartRefused, run_or_refuse
 
 # A node that says nothing for so long is as good as gone to who waits for it.
-TIMEOUT_S = 1.5
+TIMEOUT_S = 1.2
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

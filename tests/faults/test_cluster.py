@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import boto3
 import pytest
 from types_boto3_dynamodb.client import DynamoDBClient
 
+from gramme.cli.admin import TIMEOUT_S
 from gramme.links.cluster import seed_of
 from gramme.node.engine.directory import DataDirectory
 from tests.support.client import Client, Json, Refused
@@ -211,6 +214,22 @@ def test_status_may_be_asked_by_addresses(cluster: Cluster) -> None:
     done = gramme("admin", "status", "--members", members, "--secret-file", secret)
 
     assert done.returncode == 0, done
+
+
+def test_status_does_not_wait_long_for_a_node_that_is_paused(cluster: Cluster) -> None:
+    os.kill(cluster.pid_of("node-3"), signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        status = cluster.status()
+        took_s = time.monotonic() - began
+    finally:
+        os.kill(cluster.pid_of("node-3"), signal.SIGCONT)
+
+    node = status["nodes"][2]
+    assert (node["up"], node["reason"]) == (False, f"no answer within {TIMEOUT_S:g} s")
+    # Beside the waiting there is only a start of Python.
+    assert took_s < TIMEOUT_S + 2.0
+    assert "unknown" in [one["replicas"][2]["role"] for one in status["partitions"]]
 
 
 def test_writes_are_accepted_again_when_their_leader_is_killed(cluster: Cluster) -> None:

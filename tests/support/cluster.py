@@ -93,16 +93,19 @@ class Cluster:
     def part(self, name: str) -> dict[str, Any]:
         return next(part for part in self.parts() if part["name"] == name)
 
+    def pid_of(self, name: str) -> int:
+        by_hand = self._by_hand.get(name)
+        pid: int = self.part(name)["pid"] if by_hand is None else by_hand.pid
+        assert pid, f"{name} does not run"
+        return pid
+
     def kill(self, name: str) -> None:
         """As kill -9 does."""
+        os.kill(self.pid_of(name), signal.SIGKILL)
         by_hand = self._by_hand.pop(name, None)
         if by_hand is not None:
-            by_hand.kill()
             by_hand.wait()
             return
-        pid = self.part(name)["pid"]
-        assert pid, f"{name} does not run"
-        os.kill(pid, signal.SIGKILL)
         until(lambda: not self.part(name)["pid"], STOP_TIMEOUT_S, f"{name} is seen to be gone")
 
     def bring_back(self, name: str) -> None:
