@@ -8,10 +8,13 @@ CLIENTS := $(VENV)/clients/aws-cli/.installed $(VENV)/clients/aioboto3/.installe
 
 PROTO_SCRATCH := build/proto
 
-.PHONY: serve test setup check format proto unit faults simulate fuzz compatibility bench clean
+.PHONY: serve cluster test setup check format proto unit faults simulate fuzz compatibility bench clean
 
 serve: $(VENV)/.runtime
 	$(BIN)/gramme serve --data ./data
+
+cluster: $(VENV)/.runtime
+	$(BIN)/gramme cluster --data ./cluster
 
 test: check unit
 

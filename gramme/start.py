@@ -7,10 +7,12 @@ import gc
 import json
 import signal
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 import uvloop
+
+T = TypeVar("T")
 
 # Requests leave next to no cycles, so looking for them every few hundred objects is wasted.
 COLLECT_AFTER_OBJECTS = 20_000
@@ -23,17 +25,17 @@ class StartRefused(Exception):
     """The process cannot start; the message is one line for a person."""
 
 
-def run(main: Callable[[], Any]) -> None:
+def run(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine function on the event loop a server needs."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main())
+        return runner.run(main())
 
 
-def run_or_refuse(main: Callable[[], Any]) -> None:
+def run_or_refuse(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run in the foreground. Ends the process with one line for a person if it cannot start."""
     try:
-        run(main)
+        return run(main)
     except* StartRefused as group:
         refusal: BaseException = group
         while isinstance(refusal, BaseExceptionGroup):

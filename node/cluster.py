@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from gramme.clock import Clock
 from gramme.codec.exchange import News
 from gramme.codec.frame import Answer, Request
+from gramme.codec.status import NodeStatus
 from gramme.commands import (
     Administration,
     AllWritten,
@@ -58,7 +59,7 @@ from gramme.node.engine.keyspace import (
     state_key,
 )
 from gramme.node.feeds import Feeding
-from gramme.node.group_log import Position, first_log_rows, load_position
+from gramme.node.group_log import Position, first_log_rows, first_position, load_position
 from gramme.node.hosted import Hosted
 from gramme.node.index_driver import IndexDriver
 from gramme.node.meta import EMPTY_STATE, META_GROUP, Meta, settings_of
@@ -72,6 +73,7 @@ from gramme.node.raft.messages import (
 )
 from gramme.node.replica import Replica
 from gramme.node.snapshot_exchange import SnapshotExchange
+from gramme.node.status import node_status
 from gramme.node.transport import Transport
 
 log = logging.getLogger(__name__)
@@ -209,6 +211,11 @@ class ClusterNode:
             dict(self._settings.members),
         )
 
+    def status(self, version: str, data_bytes: int) -> NodeStatus:
+        """How this node is, for who runs the cluster."""
+        number = self._settings.number
+        return node_status(number, self._meta, self._logs.values(), version, data_bytes)
+
     async def administer(self, command: Administration) -> Table:
         """Raises NotLeader where meta is not led from here."""
         if not self._meta_log.serving:
@@ -249,7 +256,7 @@ class ClusterNode:
             return
         position = load_position(self._engine, group)
         if position is None:
-            position = _first_position(self._settings.number, record.placement[group])
+            position = first_position(self._settings.number, record.placement[group])
             if position is None:
                 return
             self._engine.write(first_log_rows(group, position))
@@ -422,15 +429,6 @@ def _first_meta_rows(settings: ClusterSettings) -> Iterable[Row]:
     position = Position(ReplicaId(settings.number), 0, 0, Configuration(voters), nodes)
     state = Row(Family.RAFT, state_key(META_GROUP), encode_state(EMPTY_STATE))
     return [state, *first_log_rows(META_GROUP, position)]
-
-
-def _first_position(number: int, placed: dict[int, int]) -> Position | None:
-    """Of a new group's replica on this node, if there is to be one."""
-    for replica, node in placed.items():
-        if node == number:
-            voters = tuple(ReplicaId(voter) for voter in placed)
-            return Position(ReplicaId(replica), 0, 0, Configuration(voters), placed)
-    return None
 
 
 def _finish(

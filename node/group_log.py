@@ -46,6 +46,15 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
     nodes: dict[int, int]
 
 
+def first_position(node: int, placed: dict[int, int]) -> Position | None:
+    """Of a new group's replica on `node`, if there is to be one. `placed` has the node of each replica."""
+    for replica, place in placed.items():
+        if place == node:
+            voters = tuple(ReplicaId(voter) for voter in placed)
+            return Position(ReplicaId(replica), 0, 0, Configuration(voters), placed)
+    return None
+
+
 def encode_operations(operations: list[Operation]) -> bytes:
     return _operations.encode(operations)
 

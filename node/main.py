@@ -8,10 +8,12 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from random import SystemRandom
 
 from gramme.clock import SystemClock
+from gramme.codec.status import encode_status
 from gramme.links.api import Events, Identity, Link, Refused
 from gramme.links.cluster import identity_of, seed_of
 from gramme.links.dialler import Dialler
@@ -96,7 +98,7 @@ async def running_node(options: NodeOptions) -> AsyncIterator[str]:
                 _fail(options),
                 lambda what: log_event("note", role="node", number=options.number, what=what),
             )
-            async with _connected(options, node, directory.id) as address:
+            async with _connected(options, node, directory) as address:
                 yield address
         finally:
             rocks.close()
@@ -106,10 +108,10 @@ async def running_node(options: NodeOptions) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def _connected(
-    options: NodeOptions, node: ClusterNode, directory_id: str
+    options: NodeOptions, node: ClusterNode, directory: DataDirectory
 ) -> AsyncIterator[str]:
     security = Security(_secret(options.secret), options.tls)
-    identity = identity_of(options.secret, f"{options.number}.{directory_id}", "node")
+    identity = identity_of(options.secret, f"{options.number}.{directory.id}", "node")
     dialler = Dialler(PEER, identity, security, SystemRandom())
     async with asyncio.TaskGroup() as tasks:
         routers = Routers(node, tasks)
@@ -123,7 +125,14 @@ async def _connected(
             _same_cluster(identity, peer)
             return routers.accept(link, peer)
 
-        listener = Listener(identity, security, {STORAGE: accept_router, PEER: accept_peer})
+        release = version("grammedb")
+
+        def describe(peer: Identity) -> bytes:
+            _same_cluster(identity, peer)
+            return encode_status(node.status(release, directory.size_bytes()))
+
+        accept = {STORAGE: accept_router, PEER: accept_peer}
+        listener = Listener(identity, security, accept, describe=describe)
         host, _, port = options.members[options.number].rpartition(":")
         try:
             bound = await listener.start(host, int(port))

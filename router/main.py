@@ -64,6 +64,7 @@ async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIt
     tables = Tables()
     dialler = Dialler(STORAGE, options.identity, options.security, SystemRandom())
     nodes = RemoteNodes(SystemRandom(), tables)
+    nodes.on_refused = tables.refuse
     nodes.dial(options.nodes, dialler)
     try:
         catalog = await tables.first(stop)
@@ -98,6 +99,8 @@ class Tables:
     def __init__(self) -> None:
         self.catalog: Catalog | None = None
         self._known: dict[int, Table] = {}
+        self._refusal = ""
+        # There are news, or there will be none.
         self._first = asyncio.Event()
 
     def learn(self, news: News) -> None:
@@ -112,12 +115,19 @@ class Tables:
         self._known = tables
         self._first.set()
 
+    def refuse(self, why: str) -> None:
+        """A router that serves already goes on: the nodes may be of another release soon."""
+        self._refusal = why
+        self._first.set()
+
     async def first(self, stop: asyncio.Event) -> Catalog | None:
-        """The catalog, once there is one; None if the process is to stop before."""
+        """The catalog, once there is one; None if the process is to stop before. Raises StartRefused."""
         waiting = [asyncio.ensure_future(event.wait()) for event in (self._first, stop)]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
+        if self.catalog is None and not stop.is_set() and self._refusal:
+            raise StartRefused(self._refusal)
         return self.catalog
 
 

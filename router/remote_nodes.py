@@ -62,11 +62,16 @@ PAUSE_S_MAX = 0.25
 class NodeLink:
     """One node: the events of its link, and what is asked of it."""
 
-    def __init__(self, number: int, on_news: Callable[[News], None]) -> None:
+    def __init__(
+        self, number: int, on_news: Callable[[News], None], on_down: Callable[[], None]
+    ) -> None:
         self.number = number
         self.link: Link | None = None
+        # Why it is down; None while it is up and before it was tried.
+        self.down: Down | None = None
         self.calls = Calls(self._stir, ANSWER_S)
         self._on_news = on_news
+        self._on_down = on_down
         self._administration: list[tuple[int, bytes]] = []
         self._scheduled = False
 
@@ -104,7 +109,7 @@ class NodeLink:
     # Events of the link
 
     def on_up(self, peer: Identity) -> None:
-        pass
+        self.down = None
 
     def on_frame(self, frame: bytes) -> None:
         try:
@@ -128,6 +133,8 @@ class NodeLink:
     def on_down(self, down: Down) -> None:
         self._administration.clear()
         self.calls.broken(down.reason)
+        self.down = down
+        self._on_down()
 
 
 class Learner(Protocol):
@@ -151,12 +158,23 @@ class RemoteNodes:
         self._id_prefix = random.randbytes(REQUEST_ID_BYTES - ID_COUNTER_BYTES)
         self._requests = 0
         self._leaders: dict[int, int] = {}
+        # Told why, if nobody can be reached and somebody does not want this router.
+        self.on_refused: Callable[[str], None] = lambda why: None
 
     def dial(self, addresses: Sequence[str], dial: Dial) -> None:
         """Nodes are numbered by their place in `addresses`, from 1 on, in the whole cluster alike."""
         for number, address in enumerate(addresses, start=1):
-            link = self._links[number] = NodeLink(number, self._learn)
+            link = self._links[number] = NodeLink(number, self._learn, self._look_for_refusals)
             link.link = dial.dial(address, link)
+
+    def _look_for_refusals(self) -> None:
+        links = self._links.values()
+        downs = [(link.number, link.down) for link in links if link.down is not None]
+        if len(downs) == len(links):
+            for number, down in downs:
+                if down.refused:
+                    self.on_refused(f"node {number} refuses this router: {down.reason}")
+                    return
 
     def _learn(self, news: News) -> None:
         if news.index < self._news_index:

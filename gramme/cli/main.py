@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from gramme.cli import parts, serve
+from gramme.cli import admin, cluster, parts, serve
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action=ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="command")
     serve.add_to(commands)
+    cluster.add_to(commands)
     parts.add_to(commands)
+    admin.add_to(commands)
     options = parser.parse_args(arguments)
     return int(options.command(options))
 

@@ -21,7 +21,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="run a storage node of a cluster",
         description="Run a storage node of a cluster. All nodes are given the same members and the same secret.",
     )
-    _add_cluster(node)
+    add_cluster_options(node)
     option = node.add_argument
     option("--number", type=int, required=True, help="which of the members this node is, from 1 on")
     option("--data", metavar="DIR", required=True, help="where the data is kept")
@@ -37,7 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="run a router of a cluster",
         description="Run a router: the HTTP front of a cluster, which keeps nothing.",
     )
-    _add_cluster(router)
+    add_cluster_options(router)
     option = router.add_argument
     option("--host", default="127.0.0.1", help="address to listen on, default 127.0.0.1")
     option("--port", type=int, default=8000, help="default 8000; 0 takes any free one")
@@ -47,15 +47,15 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     router.set_defaults(command=run_router)
 
 
-def _add_cluster(parser: argparse.ArgumentParser) -> None:
+def add_cluster_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     option = parser.add_argument
     option(
         "--members",
-        required=True,
+        required=required,
         metavar="HOST:PORT,...",
         help="the addresses of all nodes, in the order of their numbers",
     )
-    option("--secret-file", required=True, metavar="FILE", help="holds the cluster's secret")
+    option("--secret-file", required=required, metavar="FILE", help="holds the cluster's secret")
     option("--tls-certificate", metavar="FILE", help="of this process, in PEM")
     option("--tls-key", metavar="FILE", help="of the certificate")
     option("--tls-authority", metavar="FILE", help="who signed the certificates of all processes")
@@ -69,10 +69,10 @@ def run_node(options: argparse.Namespace) -> int:
         ask_for_more()
         settings = main.NodeOptions(
             options.number,
-            dict(enumerate(_members(options), start=1)),
+            dict(enumerate(members_of(options), start=1)),
             options.data,
-            _secret(options),
-            _tls(options),
+            secret_of(options),
+            tls_of(options),
             options.replication,
             options.durability,
             options.cache_mb,
@@ -94,11 +94,11 @@ def run_router(options: argparse.Namespace) -> int:
         ask_for_more()
         if not 1 <= options.partitions <= PARTITIONS_MAX:
             raise StartRefused(f"partitions must be from 1 to {PARTITIONS_MAX}")
-        secret = _secret(options)
+        secret = secret_of(options)
         settings = main.RouterOptions(
-            _members(options),
+            members_of(options),
             identity_of(secret, "", "router"),
-            Security(Secret(secret), _tls(options)),
+            Security(Secret(secret), tls_of(options)),
             options.host,
             options.port,
             options.partitions,
@@ -111,7 +111,7 @@ def run_router(options: argparse.Namespace) -> int:
     return 0
 
 
-def _members(options: argparse.Namespace) -> list[str]:
+def members_of(options: argparse.Namespace) -> list[str]:
     members = [member.strip() for member in options.members.split(",")]
     for member in members:
         host, colon, port = member.rpartition(":")
@@ -122,7 +122,7 @@ def _members(options: argparse.Namespace) -> list[str]:
     return members
 
 
-def _secret(options: argparse.Namespace) -> bytes:
+def secret_of(options: argparse.Namespace) -> bytes:
     try:
         secret = Path(options.secret_file).read_bytes().strip()
     except OSError as error:
@@ -132,7 +132,7 @@ def _secret(options: argparse.Namespace) -> bytes:
     return secret
 
 
-def _tls(options: argparse.Namespace) -> Tls | None:
+def tls_of(options: argparse.Namespace) -> Tls | None:
     from gramme.links.security import SecurityRefused, Tls
 
     certificate, key, authority = (

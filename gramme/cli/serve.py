@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from gramme.cli.greeting import greet
 from gramme.embedded import PARTITIONS_MAX, Settings, running
 from gramme.open_files import ask_for_more
 from gramme.start import (
@@ -96,25 +97,11 @@ async def _serve(options: argparse.Namespace) -> None:
         kept = "in memory" if settings.in_memory else settings.data
         durability = "none" if settings.in_memory else settings.durability
         log_event("started", endpoint=server.endpoint, data=kept, durability=durability)
-        _greet(server.endpoint, kept, settings.credentials)
+        greet(server.endpoint, kept, settings.credentials)
         quiet_collector()
         await stop.wait()
         log_event("stopping", endpoint=server.endpoint)
     log_event("stopped", data=kept)
-
-
-def _greet(endpoint: str, kept: str, credentials: str) -> None:
-    keys = "AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
-    if credentials:
-        keys = f"AWS_SHARED_CREDENTIALS_FILE={credentials} AWS_PROFILE=..."
-    print(
-        f"Gramme is listening on {endpoint}, data {kept}. A first command:\n\n"
-        # The first version of the AWS CLI does not look for a region in AWS_REGION, the second one does.
-        f"  {keys} \\\n"
-        f"    aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n\n"
-        "Stop it with Ctrl-C.",
-        flush=True,
-    )
 
 
 def _read_file(path: str | None) -> dict[str, Any]:

@@ -109,3 +109,6 @@ Accept = Callable[[Link, Identity], Events]
 
 The link is not up before `on_up`.
 """
+
+Describe = Callable[[Identity], bytes]
+"""Says how this process is, to whoever runs the cluster. Raises Refused."""

@@ -1,7 +1,7 @@
 """The end that listens: lets in who knows the cluster's secret, asks whether to accept, and carries frames.
 
 Nothing of a stream is read before that. What ends one stream, be it garbage, too large a frame or a peer that stopped
-reading, ends no other.
+reading, ends no other. A call about the process itself is let in by the same secret.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 
 import grpc
+from google.protobuf.message import DecodeError
 from grpc import aio
 
 from gramme.links import channels
-from gramme.links.api import Accept, Down, Events, Identity, Refused
+from gramme.links.api import Accept, Describe, Down, Events, Identity, Refused
 from gramme.links.failures import report
 from gramme.links.limits import Limits
 from gramme.links.memory import keep_memory
 from gramme.links.metadata import Pairs, introduction, presented_identity, presented_secret
 from gramme.links.security import Security
-from gramme.links.services import Service
+from gramme.links.services import ADMINISTRATION, STATUS, Service
 from gramme.links.stream import GONE, Over, Stream
 from gramme.loopback import is_loopback
+from gramme.v1 import peer_pb2
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class Listener:
         security: Security,
         accept: Mapping[Service, Accept],
         limits: Limits | None = None,
+        describe: Describe | None = None,
     ) -> None:
         keep_memory()
         self._identity = identity
@@ -57,6 +60,7 @@ class Listener:
         self._limits = limits or Limits()
         self._server: aio.Server | None = None
         self._accept = accept
+        self._describe = describe
         self._streams = 0
 
     async def start(self, host: str, port: int) -> int:
@@ -72,6 +76,8 @@ class Listener:
             )
         server = channels.server(self._limits)
         server.add_generic_rpc_handlers([self._handler(service) for service in self._accept])
+        if self._describe is not None:
+            server.add_generic_rpc_handlers([self._administration(self._describe)])
         try:
             bound = channels.bind(server, _address(host, port), self._security.tls)
         except RuntimeError as error:
@@ -111,6 +117,18 @@ class Listener:
         finally:
             self._streams -= 1
 
+    def _administration(self, describe: Describe) -> grpc.GenericRpcHandler:
+        async def status(request: bytes, context: Context) -> bytes:
+            try:
+                peer = self._let_in(context)
+                return _status(describe, peer, request)
+            except _TurnedAway as turned_away:
+                log.warning("refused a call from %s: %s", context.peer(), turned_away.reason)
+                await context.abort(turned_away.code, turned_away.reason)
+
+        method: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(status)
+        return grpc.method_handlers_generic_handler(ADMINISTRATION, {STATUS: method})
+
     def _let_in(self, context: Context) -> Identity:
         metadata = context.invocation_metadata()
         pairs = None if metadata is None else list(metadata)
@@ -131,6 +149,19 @@ class Listener:
             return self._accept[service](link, peer)
         except Refused as refused:
             raise _TurnedAway(grpc.StatusCode.FAILED_PRECONDITION, str(refused)) from refused
+
+
+def _status(describe: Describe, peer: Identity, request: bytes) -> bytes:
+    try:
+        peer_pb2.StatusRequest.FromString(request)
+        return peer_pb2.StatusResponse(content=describe(peer)).SerializeToString()
+    except DecodeError as error:
+        raise _TurnedAway(grpc.StatusCode.INVALID_ARGUMENT, "that is no request") from error
+    except Refused as refused:
+        raise _TurnedAway(grpc.StatusCode.FAILED_PRECONDITION, str(refused)) from refused
+    except Exception as error:
+        report("a call", error)
+        raise _TurnedAway(grpc.StatusCode.INTERNAL, "a mistake of this end") from error
 
 
 class Accepted:

@@ -44,3 +44,8 @@ STORAGE = Service(storage_pb2.DESCRIPTOR.services_by_name["Storage"].full_name, 
 
 PEER = Service(peer_pb2.DESCRIPTOR.services_by_name["Peer"].full_name, peer_pb2.Frame)
 """From a node to a node."""
+
+ADMINISTRATION = peer_pb2.DESCRIPTOR.services_by_name["Administration"].full_name
+"""Calls of their own, from who runs the cluster to a node."""
+
+STATUS = "Status"

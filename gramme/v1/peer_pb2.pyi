@@ -59,6 +59,7 @@ class StatusResponse(_message.Message):
 
     CONTENT_FIELD_NUMBER: _builtins.int
     content: _builtins.bytes
+    """msgpack; see gramme/codec/status.py."""
     def __init__(
         self,
         *,

@@ -100,7 +100,8 @@ class Peer(object):
 
 
 class AdministrationStub(object):
-    """Missing associated documentation comment in .proto file."""
+    """Calls of their own, with the same metadata as a stream.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -116,10 +117,12 @@ class AdministrationStub(object):
 
 
 class AdministrationServicer(object):
-    """Missing associated documentation comment in .proto file."""
+    """Calls of their own, with the same metadata as a stream.
+    """
 
     def Status(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """How the node, its partitions and its replicas are.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -141,7 +144,8 @@ def add_AdministrationServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Administration(object):
-    """Missing associated documentation comment in .proto file."""
+    """Calls of their own, with the same metadata as a stream.
+    """
 
     @staticmethod
     def Status(request,

@@ -58,23 +58,32 @@ class PeerServicer(metaclass=_abc_1.ABCMeta):
 def add_PeerServicer_to_server(servicer: PeerServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 
 class AdministrationStub:
+    """Calls of their own, with the same metadata as a stream."""
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> AdministrationAsyncStub: ...
     Status: _grpc.UnaryUnaryMultiCallable[_peer_pb2.StatusRequest, _peer_pb2.StatusResponse]
+    """How the node, its partitions and its replicas are."""
 
 @_typing.type_check_only
 class AdministrationAsyncStub(AdministrationStub):
+    """Calls of their own, with the same metadata as a stream."""
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     Status: _aio.UnaryUnaryMultiCallable[_peer_pb2.StatusRequest, _peer_pb2.StatusResponse]  # type: ignore[assignment]
+    """How the node, its partitions and its replicas are."""
 
 class AdministrationServicer(metaclass=_abc_1.ABCMeta):
+    """Calls of their own, with the same metadata as a stream."""
+
     @_abc_1.abstractmethod
     def Status(
         self,
         request: _peer_pb2.StatusRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_peer_pb2.StatusResponse, _abc.Awaitable[_peer_pb2.StatusResponse]]: ...
+    ) -> _typing.Union[_peer_pb2.StatusResponse, _abc.Awaitable[_peer_pb2.StatusResponse]]:
+        """How the node, its partitions and its replicas are."""
 
 def add_AdministrationServicer_to_server(servicer: AdministrationServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -81,6 +81,15 @@ class DataDirectory:
     def flushed(self) -> Path:
         return self.path / "flushed"
 
+    def size_bytes(self) -> int:
+        """What the database has on disk, log included."""
+        total = 0
+        for entry in os.scandir(self.database):
+            # A compaction may remove a file while we look.
+            with suppress(FileNotFoundError):
+                total += entry.stat().st_size
+        return total
+
     def close(self) -> None:
         os.close(self._lock)
 

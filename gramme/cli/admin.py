@@ -1,0 +1,75 @@
+"""`gramme admin`: what somebody who runs a cluster asks of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from gramme.cli.cluster_directory import ClusterDirectory
+from gramme.cli.parts import add_cluster_options, members_of, secret_of, tls_of
+from gramme.cli.status import as_text, put_together
+from gramme.codec.frame import BadFrame
+from gramme.codec.status import NodeStatus, decode_status
+from gramme.start import StartRefused, run_or_refuse
+
+# A node that says nothing for so long is as good as gone to who waits for it.
+TIMEOUT_S = 1.2
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    admin = commands.add_parser("admin", help="ask a cluster how it is")
+    questions = admin.add_subparsers(required=True, metavar="question")
+    status = questions.add_parser(
+        "status",
+        help="show nodes, partitions and replicas",
+        description="Show nodes, partitions and replicas. The exit code is 1 if a partition has no leader.",
+    )
+    option = status.add_argument
+    option("--cluster", metavar="DIR", help="of gramme cluster, in place of the options below")
+    add_cluster_options(status, required=False)
+    option("--json", action="store_true", help="for programs")
+    status.set_defaults(command=run_status)
+
+
+def run_status(options: argparse.Namespace) -> int:
+    return run_or_refuse(lambda: _show_status(options))
+
+
+async def _show_status(options: argparse.Namespace) -> int:
+    if options.cluster:
+        directory = ClusterDirectory.read(Path(options.cluster))
+        options.members = ",".join(directory.members)
+        options.secret_file = str(directory.secret_file)
+    if not (options.members and options.secret_file):
+        raise StartRefused("status needs --cluster, or --members and --secret-file")
+    addresses = members_of(options)
+    numbers = range(1, len(addresses) + 1)
+    asking = (_ask(number, addresses[number - 1], options) for number in numbers)
+    answers = dict(zip(numbers, await asyncio.gather(*asking), strict=True))
+    status = put_together(addresses, answers)
+    print(msgspec.json.encode(status).decode() if options.json else as_text(status))
+    return 0 if status.is_led else 1
+
+
+async def _ask(number: int, address: str, options: argparse.Namespace) -> NodeStatus | str:
+    """What a node says of itself, or why it says nothing."""
+    # gRPC takes a while to load, and `gramme serve` does without it.
+    from gramme.links.cluster import identity_of
+    from gramme.links.inquiry import NoAnswer, ask_status
+    from gramme.links.security import Secret, Security
+
+    secret = secret_of(options)
+    security = Security(Secret(secret), tls_of(options))
+    try:
+        answer = await ask_status(address, identity_of(secret, "", "admin"), security, TIMEOUT_S)
+        status = decode_status(answer)
+    except NoAnswer as error:
+        return str(error)
+    except BadFrame:
+        return "its answer cannot be read"
+    if status.number != number:
+        return f"this is node {status.number}"
+    return status

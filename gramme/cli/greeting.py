@@ -1,0 +1,17 @@
+"""What a person reads once there is something to talk to."""
+
+from __future__ import annotations
+
+
+def greet(endpoint: str, kept: str, credentials: str) -> None:
+    keys = "AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
+    if credentials:
+        keys = f"AWS_SHARED_CREDENTIALS_FILE={credentials} AWS_PROFILE=..."
+    print(
+        f"Gramme is listening on {endpoint}, data {kept}. A first command:\n\n"
+        # The first version of the AWS CLI does not look for a region in AWS_REGION, the second one does.
+        f"  {keys} \\\n"
+        f"    aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n\n"
+        "Stop it with Ctrl-C.",
+        flush=True,
+    )
