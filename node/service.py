@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
 
 from gramme.codec.catalog import decode_administration, encode_outcome
 from gramme.codec.exchange import News, ToRouter, decode_to_node, encode_exchange
@@ -42,15 +42,27 @@ class Routers:
         self._service = service
         self._tasks = tasks
         self._links: dict[RouterLink, None] = {}
+        # Commands to meta under way. A dictionary, because a set has no order.
+        self._administering: dict[asyncio.Task[None], None] = {}
 
     def accept(self, link: Link, identity: Identity) -> RouterLink:
-        router = RouterLink(link, self._service, self._tasks, self._links)
+        router = RouterLink(link, self._service, self._begin, self._links)
         self._links[router] = None
         return router
 
     def tell_news(self) -> None:
         for router in list(self._links):
             router.tell_news()
+
+    def stop(self) -> None:
+        """Let go of what is under way: once the node has ended, nobody would end it."""
+        for task in list(self._administering):
+            task.cancel()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks.create_task(work)
+        self._administering[task] = None
+        task.add_done_callback(self._administering.pop)
 
 
 class RouterLink:
@@ -60,12 +72,12 @@ class RouterLink:
         self,
         link: Link,
         service: Service,
-        tasks: asyncio.TaskGroup,
+        begin: Callable[[Coroutine[Any, Any, None]], None],
         links: dict[RouterLink, None],
     ) -> None:
         self._link = link
         self._service = service
-        self._tasks = tasks
+        self._begin = begin
         self._links = links
         self._answers: list[Answer] = []
         self._outcomes: list[tuple[int, bytes]] = []
@@ -142,7 +154,7 @@ class RouterLink:
                 self._link.close("too many commands to meta")
                 return
             self._administering += 1
-            self._tasks.create_task(self._administer(number, command))
+            self._begin(self._administer(number, command))
 
     def on_idle(self) -> None:
         if not self._scheduled:
