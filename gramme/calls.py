@@ -7,17 +7,31 @@ whose answer does not come in time, or whose link breaks, has an unknown outcome
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
+from itertools import islice, takewhile
 from typing import Any
 
-from gramme.codec.frame import OPERATIONS_MAX, Answer, Request
-from gramme.commands import Command
-from gramme.errors import OutcomeUnknown, Unavailable
+from gramme.codec.frame import (
+    FRAME_BYTES,
+    OPERATION_BYTES_MAX,
+    OPERATIONS_MAX,
+    Answer,
+    Request,
+    encode_operation,
+    frame_of,
+)
+from gramme.commands import Command, Found, Page
+from gramme.errors import InternalServerError, OutcomeUnknown, Throttling, Unavailable
 
 # How often those that wait are looked at; their deadlines are no more exact than this.
 SWEEP_S = 0.25
 # Requests that may wait for one node's answers.
 WAITING_MAX = 50_000
+# Answers that may wait for one process to read them. Beyond it reads are refused, and beyond twice as much the link ends.
+ANSWERS_BYTES_MAX = 64 << 20
+
+_TOO_MUCH = "Too many answers wait to be read. Try again later."
 
 
 class Calls:
@@ -62,11 +76,24 @@ class Calls:
     def has_unsent(self) -> bool:
         return bool(self._unsent)
 
-    def take(self) -> list[Request]:
-        """The requests to be sent now, as many as fit into a frame."""
-        taken = self._unsent[:OPERATIONS_MAX]
-        self._unsent = self._unsent[OPERATIONS_MAX:]
-        return taken
+    def take(self) -> tuple[list[Request], bytes]:
+        """The requests to be sent now, as many as a frame should hold, and that frame. Empty if there are none."""
+        elements: list[bytes] = []
+        refused: list[Request] = []
+        size = 0
+        for request in islice(self._unsent, OPERATIONS_MAX):
+            element = encode_operation(request)
+            size += len(element)
+            if size > FRAME_BYTES and (elements or refused):
+                break
+            if len(element) > OPERATION_BYTES_MAX:
+                refused.append(request)
+                break
+            elements.append(element)
+        count = len(elements)
+        taken, self._unsent = self._unsent[:count], self._unsent[count + len(refused) :]
+        self.unsent(refused, InternalServerError())
+        return taken, frame_of(elements) if elements else b""
 
     def unsent(self, requests: list[Request], error: Exception) -> None:
         """These were taken and could not be sent."""
@@ -97,10 +124,54 @@ class Calls:
         self._sweeping = False
         loop = asyncio.get_running_loop()
         now = loop.time()
-        for number, (_, deadline) in list(self._waiting.items()):
-            if deadline > now:
-                break
+        late = takewhile(lambda waiting: waiting[1][1] <= now, self._waiting.items())
+        numbers = [number for number, _ in late]
+        if numbers:
+            # A link that takes nothing must not be left with all that was ever asked.
+            unsent = [request for request in self._unsent if request.number <= numbers[-1]]
+            self._unsent = self._unsent[len(unsent) :]
+            self.unsent(unsent, Unavailable("the node takes nothing"))
+        for number in numbers:
             self.settle(number, OutcomeUnknown("no answer came in time"))
         if self._waiting:
             self._sweeping = True
             loop.call_later(SWEEP_S, self._sweep)
+
+
+class Answers:
+    """The other side of `Calls`: answers that wait to be sent over one link, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._elements: deque[bytes] = deque()
+        self.size_bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._elements)
+
+    @property
+    def overfull(self) -> bool:
+        """Whether the other end reads so little that there is no point in going on."""
+        return self.size_bytes > 2 * ANSWERS_BYTES_MAX
+
+    def add(self, answer: Answer) -> None:
+        element = encode_operation(answer)
+        full = self.size_bytes + len(element) > ANSWERS_BYTES_MAX
+        if full and isinstance(answer.result, (Found, Page)):
+            # What was only read can be read again. What was done must be said.
+            element = encode_operation(Answer(answer.number, None, Throttling(_TOO_MUCH)))
+        elif len(element) > OPERATION_BYTES_MAX:
+            element = encode_operation(Answer(answer.number, None, InternalServerError()))
+        self._elements.append(element)
+        self.size_bytes += len(element)
+
+    def take(self) -> bytes:
+        """A frame of as many as it should hold; nothing if there are none."""
+        elements: list[bytes] = []
+        size = 0
+        while self._elements and len(elements) < OPERATIONS_MAX:
+            size += len(self._elements[0])
+            if elements and size > FRAME_BYTES:
+                break
+            elements.append(self._elements.popleft())
+        self.size_bytes -= sum(map(len, elements))
+        return frame_of(elements) if elements else b""

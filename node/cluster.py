@@ -138,11 +138,11 @@ class ClusterNode:
         self._meta_log.machine = self._meta
         self._meta.on_change = self._follow_tables
         self._logs: dict[int, Consensus] = {META_GROUP: self._meta_log}
-        self._hosted: dict[int, Hosted] = {}
+        # The replicas of tables and indexes, by their groups.
+        self.hosted: dict[int, Hosted] = {}
         self._opening: dict[int, _Opening] = {}
         self._snapshots = SnapshotExchange(engine, self._commits, self.transport, self)
         self._feeding: Feeding | None = None
-        self._known_index = -1
         # Told when tables may have changed.
         self.on_news: Callable[[], None] = lambda: None
 
@@ -164,7 +164,7 @@ class ClusterNode:
             self._follow_tables()
             tasks.create_task(self._commits.run())
             tasks.create_task(self._tick())
-            driver = IndexDriver(self._meta, lambda: self._meta_log.serving, self._ask_leader)
+            driver = IndexDriver(self._meta, lambda: self.leads_meta, self._ask_leader)
             tasks.create_task(driver.run())
             tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))
             ready.set()
@@ -203,6 +203,10 @@ class ClusterNode:
 
     # Tables
 
+    @property
+    def leads_meta(self) -> bool:
+        return self._meta_log.serving
+
     def news(self) -> News:
         return News(
             self._meta.index,
@@ -218,7 +222,7 @@ class ClusterNode:
 
     async def administer(self, command: Administration) -> Table:
         """Raises NotLeader where meta is not led from here."""
-        if not self._meta_log.serving:
+        if not self.leads_meta:
             raise NotLeader(self._meta_log.leader_node)
         async with self._meta.lock:
             match command:
@@ -240,10 +244,10 @@ class ClusterNode:
             for record in self._meta.records()
             for settings in settings_of(record)
         }
-        for group in [group for group in self._hosted if group not in wanted]:
+        for group in [group for group in self.hosted if group not in wanted]:
             self.set_aside(group)
         for group, (record, settings) in wanted.items():
-            hosted = self._hosted.get(group)
+            hosted = self.hosted.get(group)
             if hosted is None:
                 self._host(record, settings)
             else:
@@ -277,7 +281,7 @@ class ClusterNode:
         )
         replica.watched = settings.index is None and bool(settings.table.indexes)
         consensus.machine = replica
-        hosted = self._hosted[group] = Hosted(replica, consensus, record, self._feeding)
+        hosted = self.hosted[group] = Hosted(replica, consensus, record, self._feeding)
         consensus.on_leader = hosted.follow_leadership
         consensus.on_snapshot_due = lambda due: self._snapshots.ship(hosted, due.to)
         return consensus
@@ -297,7 +301,7 @@ class ClusterNode:
     # Replicas that are replaced by snapshots
 
     def set_aside(self, group: int) -> None:
-        hosted = self._hosted.pop(group, None)
+        hosted = self.hosted.pop(group, None)
         if hosted is not None:
             hosted.stop()
             hosted.consensus.close()
@@ -306,7 +310,7 @@ class ClusterNode:
 
     def host(self, group: int) -> None:
         found = self.settings_of(group)
-        if found is not None and group not in self._hosted:
+        if found is not None and group not in self.hosted:
             self._host(*found)
 
     def settings_of(self, group: int) -> tuple[TableRecord, ReplicaSettings] | None:
@@ -324,7 +328,7 @@ class ClusterNode:
         if isinstance(request.command, SnapshotRows):
             await self._snapshots.take(request.group, request.command)
             return None
-        hosted = self._hosted.get(request.group)
+        hosted = self.hosted.get(request.group)
         if hosted is None:
             raise Unavailable(f"group {request.group} is not here")
         epoch = hosted.replica.flushed_state.epoch
@@ -394,7 +398,7 @@ class ClusterNode:
     async def _ask_leader(self, group: int, command: IndexWrite | GetFeed) -> Result:
         """Ask the leader of a group, whoever that is and whenever there is one. Returns None if the group is gone."""
         while (placed := self._placement(group)) is not None:
-            hosted = self._hosted.get(group)
+            hosted = self.hosted.get(group)
             nodes = [*placed.values()]
             if hosted is not None:
                 if hosted.consensus.serving:

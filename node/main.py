@@ -147,6 +147,7 @@ async def _connected(
         finally:
             await dialler.close()
             await listener.close()
+            routers.stop()
             running.cancel()
 
 

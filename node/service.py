@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Protocol
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
 
+from gramme.calls import Answers
 from gramme.codec.catalog import decode_administration, encode_outcome
 from gramme.codec.exchange import News, ToRouter, decode_to_node, encode_exchange
-from gramme.codec.frame import (
-    OPERATIONS_MAX,
-    Answer,
-    BadFrame,
-    Request,
-    decode_requests,
-    encode_answers,
-)
+from gramme.codec.frame import FRAME_BYTES, Answer, BadFrame, Request, decode_requests
 from gramme.commands import Administration
-from gramme.errors import GrammeError, OutcomeUnknown, SeamError
+from gramme.errors import (
+    GrammeError,
+    InternalServerError,
+    OutcomeUnknown,
+    SeamError,
+    Throttling,
+)
 from gramme.links.api import Down, Identity, Link
 from gramme.model.table import Table
 
 # Commands to meta of one router that may be under way: they are rare.
 ADMINISTRATION_MAX = 100
+
+_TOO_MANY = "Too many tables are being created, changed or deleted. Try again later."
+
+log = logging.getLogger(__name__)
 
 
 class Service(Protocol):
@@ -42,15 +47,27 @@ class Routers:
         self._service = service
         self._tasks = tasks
         self._links: dict[RouterLink, None] = {}
+        # Commands to meta under way. A dictionary, because a set has no order.
+        self._administering: dict[asyncio.Task[None], None] = {}
 
     def accept(self, link: Link, identity: Identity) -> RouterLink:
-        router = RouterLink(link, self._service, self._tasks, self._links)
+        router = RouterLink(link, self._service, self._begin, self._links)
         self._links[router] = None
         return router
 
     def tell_news(self) -> None:
         for router in list(self._links):
             router.tell_news()
+
+    def stop(self) -> None:
+        """Let go of what is under way: once the node has ended, nobody would end it."""
+        for task in list(self._administering):
+            task.cancel()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks.create_task(work)
+        self._administering[task] = None
+        task.add_done_callback(self._administering.pop)
 
 
 class RouterLink:
@@ -60,14 +77,14 @@ class RouterLink:
         self,
         link: Link,
         service: Service,
-        tasks: asyncio.TaskGroup,
+        begin: Callable[[Coroutine[Any, Any, None]], None],
         links: dict[RouterLink, None],
     ) -> None:
         self._link = link
         self._service = service
-        self._tasks = tasks
+        self._begin = begin
         self._links = links
-        self._answers: list[Answer] = []
+        self._answers = Answers()
         self._outcomes: list[tuple[int, bytes]] = []
         self._has_news = False
         self._scheduled = False
@@ -78,11 +95,13 @@ class RouterLink:
         self._stir()
 
     def _answer(self, answer: Answer) -> None:
-        self._answers.append(answer)
+        self._answers.add(answer)
+        if self._answers.overfull:
+            self._link.reset("too much waits to be read")
         self._stir()
 
     def _stir(self) -> None:
-        if not self._scheduled and (self._link.idle or len(self._answers) >= OPERATIONS_MAX):
+        if not self._scheduled and self._link.idle:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
 
@@ -90,30 +109,47 @@ class RouterLink:
         self._scheduled = False
         if not (self._answers or self._outcomes or self._has_news):
             return
-        answers = self._answers[:OPERATIONS_MAX]
-        self._answers = self._answers[OPERATIONS_MAX:]
-        outcomes, self._outcomes = self._outcomes, []
-        news = self._service.news() if self._has_news else None
-        self._has_news = False
-        frame = ToRouter(encode_answers(answers) if answers else b"", outcomes, news)
-        if not self._link.send(encode_exchange(frame)):
+        answers = self._answers.take()
+        outcomes: list[tuple[int, bytes]] = []
+        news = None
+        # An answer that is as large as a frame may be has one of its own.
+        if len(answers) <= FRAME_BYTES:
+            outcomes, self._outcomes = self._outcomes, []
+            news = self._service.news() if self._has_news else None
+            self._has_news = False
+        if not self._link.send(encode_exchange(ToRouter(answers, outcomes, news))):
             # A router that does not read its answers must ask again.
             self._link.reset("too much waits to be read")
-        elif self._answers:
+        elif self._answers or self._outcomes or self._has_news:
             self._stir()
 
-    async def _administer(self, number: int, command: Administration) -> None:
+    def _administer(self, number: int, encoded: bytes) -> None:
+        try:
+            command = decode_administration(encoded)
+        except BadFrame:
+            self._tell_outcome(number, InternalServerError())
+            return
+        if self._administering >= ADMINISTRATION_MAX:
+            self._tell_outcome(number, Throttling(_TOO_MANY))
+            return
+        self._administering += 1
+        self._begin(self._carry_out(number, command))
+
+    async def _carry_out(self, number: int, command: Administration) -> None:
         outcome: Table | Exception
         try:
             outcome = await self._service.administer(command)
         except (GrammeError, SeamError) as error:
             outcome = error
-        except Exception:
-            self._outcomes.append((number, encode_outcome(OutcomeUnknown("meta failed"))))
-            self._stir()
-            raise
+        except Exception as error:
+            # What a router sends is no reason to end.
+            log.error("a command to meta failed", exc_info=error)
+            outcome = OutcomeUnknown("meta failed")
         finally:
             self._administering -= 1
+        self._tell_outcome(number, outcome)
+
+    def _tell_outcome(self, number: int, outcome: Table | Exception) -> None:
         self._outcomes.append((number, encode_outcome(outcome)))
         self._stir()
 
@@ -126,9 +162,6 @@ class RouterLink:
         try:
             asked = decode_to_node(frame)
             requests = decode_requests(asked.requests) if asked.requests else []
-            commands = [
-                (number, decode_administration(encoded)) for number, encoded in asked.administration
-            ]
         except BadFrame:
             self._link.reset("that was no frame")
             return
@@ -137,12 +170,8 @@ class RouterLink:
                 self._answer(request)
             else:
                 self._service.asked(request, self._answer)
-        for number, command in commands:
-            if self._administering >= ADMINISTRATION_MAX:
-                self._link.reset("too many commands to meta")
-                return
-            self._administering += 1
-            self._tasks.create_task(self._administer(number, command))
+        for number, encoded in asked.administration:
+            self._administer(number, encoded)
 
     def on_idle(self) -> None:
         if not self._scheduled:

@@ -7,21 +7,20 @@ again what matters. What is said while a frame is being written makes the next f
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
 
-from gramme.calls import Calls
+from gramme.calls import Answers, Calls
 from gramme.codec.frame import (
-    OPERATIONS_MAX,
+    FRAME_BYTES,
     Answer,
     BadFrame,
     Request,
     decode_answers,
     decode_requests,
-    encode_answers,
-    encode_requests,
 )
 from gramme.codec.untrusted import UNREADABLE, decode_untrusted
 from gramme.errors import Unavailable
@@ -30,8 +29,6 @@ from gramme.node.raft.messages import Message
 
 # What may wait for one node. Beyond it messages are dropped, as if its stream had broken.
 QUEUE_BYTES_MAX = 32 << 20
-# A frame is decoded and handled in one go.
-FRAME_BYTES = 1 << 20
 # A request that another node has not answered by now is asked again, perhaps of another one.
 REQUEST_TIMEOUT_S = 10.0
 NUMBER_DIGITS_MAX = 9
@@ -94,10 +91,7 @@ class Transport:
             raise Refused(f"node {self.number} is dialled by nodes of lower numbers only")
         self.recognise(number, directory)
         peer = self._peer(number)
-        if peer.link is not None:
-            peer.link.close("the node has dialled again")
-            peer.on_down(Down("the node has dialled again"))
-        peer.link = link
+        peer.replace_link(link)
         return peer
 
     def send(self, node: int, group: int, message: Message) -> None:
@@ -142,51 +136,99 @@ class Peer:
         self._listener = listener
         self._log = log
         self.calls = Calls(self._stir, REQUEST_TIMEOUT_S)
-        self._messages: list[tuple[int, Message]] = []
+        # Messages with their groups and sizes.
+        self._messages: deque[tuple[int, Message, int]] = deque()
         self._message_bytes = 0
-        self._answers: list[Answer] = []
+        self._answers = Answers()
+        self._answer = self._answerer(self._answers)
         self._scheduled = False
+        self._losing = False
 
     def say(self, group: int, message: Message, size: int) -> None:
         if self._message_bytes > QUEUE_BYTES_MAX or self.link is None or not self.link.up:
-            # Not now: whoever says this is in the middle of something.
-            asyncio.get_running_loop().call_soon(self._listener.lost, self.number)
+            self._lose()
             return
-        self._messages.append((group, message))
+        self._messages.append((group, message, size))
         self._message_bytes += size
         self._stir()
 
+    def replace_link(self, link: Link) -> None:
+        """The node has dialled again: what was on its way by the link before is lost."""
+        old, self.link = self.link, link
+        if old is not None:
+            was_up = old.up
+            old.close("the node has dialled again")
+            if was_up:
+                self.on_down(Down("the node has dialled again"))
+
+    def _lose(self) -> None:
+        """Tell of messages that do not arrive, but not now: whoever says them is in the middle of something."""
+        if not self._losing:
+            # Once for all of them: to a node that is down every group says something.
+            self._losing = True
+            asyncio.get_running_loop().call_soon(self._lost)
+
+    def _lost(self) -> None:
+        self._losing = False
+        self._listener.lost(self.number)
+
+    def _answerer(self, answers: Answers) -> Callable[[Answer], None]:
+        """What answers the requests of one link. An answer that is late must not be taken for one to a later request
+        of the same number: the node may have been started again, and count from 1.
+        """
+
+        def answer(answer: Answer) -> None:
+            if answers is self._answers:
+                answers.add(answer)
+                if answers.overfull and self.link is not None:
+                    self.link.reset("too much waits to be read")
+                self._stir()
+
+        return answer
+
     def _stir(self) -> None:
         link = self.link
-        if self._scheduled:
-            return
         # What cannot be sent is said to be so at once.
-        if link is None or not link.up or link.idle or self._message_bytes > FRAME_BYTES:
+        if not self._scheduled and (link is None or not link.up or link.idle):
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
         self._scheduled = False
-        link, requests = self.link, self.calls.take()
-        if not (self._messages or requests or self._answers):
-            return
-        answers = self._answers[:OPERATIONS_MAX]
-        frame = PeerFrame(
-            self._messages,
-            encode_requests(requests) if requests else b"",
-            encode_answers(answers) if answers else b"",
-        )
-        self._messages, self._message_bytes = [], 0
-        self._answers = self._answers[OPERATIONS_MAX:]
-        if link is None or not link.send(_encoder.encode(frame)):
-            self.calls.unsent(requests, Unavailable("the node cannot be reached"))
-            self._listener.lost(self.number)
-        if self.calls.has_unsent or self._answers:
+        requests, asking = self.calls.take()
+        frame = PeerFrame(self._take_messages(), asking, self._answers.take())
+        parts = [frame]
+        if len(frame.requests) > FRAME_BYTES or len(frame.answers) > FRAME_BYTES:
+            # One of them is as large as a frame may be.
+            parts = [
+                PeerFrame(frame.messages),
+                PeerFrame([], asking),
+                PeerFrame([], b"", frame.answers),
+            ]
+        for part in parts:
+            if part.messages or part.requests or part.answers:
+                self._send(part, requests if part.requests else [])
+        if self._messages or self.calls.has_unsent or self._answers:
             self._stir()
 
-    def _answer(self, answer: Answer) -> None:
-        self._answers.append(answer)
-        self._stir()
+    def _send(self, frame: PeerFrame, requests: list[Request]) -> None:
+        if self.link is None or not self.link.send(_encoder.encode(frame)):
+            self.calls.unsent(requests, Unavailable("the node cannot be reached"))
+            self._lose()
+
+    def _take_messages(self) -> list[tuple[int, Message]]:
+        """The first ones, as many as a frame should hold, one at least if there is any."""
+        taken: list[tuple[int, Message]] = []
+        left = FRAME_BYTES
+        while self._messages:
+            group, message, size = self._messages[0]
+            if taken and size > left:
+                break
+            left -= size
+            self._message_bytes -= size
+            self._messages.popleft()
+            taken.append((group, message))
+        return taken
 
     # Events of the link
 
@@ -199,6 +241,7 @@ class Peer:
         except Refused as refusal:
             self._log(str(refusal))
             if self.link is not None:
+                # Dialled again, it may be somebody else's.
                 self.link.reset(str(refusal))
 
     def on_frame(self, frame: bytes) -> None:
@@ -224,7 +267,10 @@ class Peer:
             self._flush()
 
     def on_down(self, down: Down) -> None:
-        self._messages, self._message_bytes, self._answers = [], 0, []
+        self._messages.clear()
+        self._message_bytes = 0
+        self._answers = Answers()
+        self._answer = self._answerer(self._answers)
         self.calls.broken(down.reason)
         if down.refused:
             self._log(f"node {self.number} refuses this one: {down.reason}")

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from gramme.calls import Calls
 from gramme.codec.catalog import decode_outcome, encode_administration
 from gramme.codec.exchange import News, ToNode, decode_to_router, encode_exchange
-from gramme.codec.frame import REQUEST_ID_BYTES, BadFrame, decode_answers, encode_requests
+from gramme.codec.frame import REQUEST_ID_BYTES, BadFrame, decode_answers
 from gramme.commands import (
     Administration,
     AlterTable,
@@ -93,11 +93,11 @@ class NodeLink:
 
     def _flush(self) -> None:
         self._scheduled = False
-        requests = self.calls.take()
+        requests, encoded = self.calls.take()
         administration, self._administration = self._administration, []
         if not (requests or administration):
             return
-        frame = ToNode(encode_requests(requests) if requests else b"", administration)
+        frame = ToNode(encoded, administration)
         if self.link is None or not self.link.send(encode_exchange(frame)):
             refused = Unavailable(f"node {self.number} cannot be reached")
             self.calls.unsent(requests, refused)

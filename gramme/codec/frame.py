@@ -11,6 +11,7 @@ has checked that, and a process that is not of the cluster gets no stream.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, TypeVar
 
@@ -35,6 +36,15 @@ E = TypeVar("E")
 REQUEST_ID_BYTES: Final = 16
 # More than a stream ever has waiting. What cannot be read costs more than its bytes, so there must be an end to it.
 OPERATIONS_MAX: Final = 4_096
+# A frame is decoded and handled in one go, so what waits is cut into frames of this size. A larger operation has one of
+# its own, and beyond the second bound no link would take it.
+FRAME_BYTES: Final = 1 << 20
+OPERATION_BYTES_MAX: Final = 16 << 20
+
+
+# The head of a msgpack array of up to 65,535 elements.
+_ARRAY_16: Final = 0xDC
+_ARRAY: Final = struct.Struct(">BH")
 
 
 class BadFrame(Exception):
@@ -74,6 +84,17 @@ def encode_requests(requests: Sequence[Request]) -> bytes:
     """At most OPERATIONS_MAX."""
     assert len(requests) <= OPERATIONS_MAX
     return _encoder.encode(requests)
+
+
+def encode_operation(operation: Request | Answer) -> bytes:
+    """One element of a frame."""
+    return _encoder.encode(operation)
+
+
+def frame_of(elements: Sequence[bytes]) -> bytes:
+    """A frame of elements that are encoded already. At most OPERATIONS_MAX."""
+    assert len(elements) <= OPERATIONS_MAX
+    return b"".join([_ARRAY.pack(_ARRAY_16, len(elements)), *elements])
 
 
 def decode_requests(frame: bytes) -> list[Request | Answer]:
