@@ -33,6 +33,7 @@ from gramme.commands import (
     SnapshotRows,
     Update,
     WriteAll,
+    Written,
 )
 from gramme.drive import drive
 from gramme.errors import (
@@ -41,6 +42,7 @@ from gramme.errors import (
     OutcomeUnknown,
     SeamError,
     StalePartition,
+    Throttling,
     Unavailable,
 )
 from gramme.links.api import Refused
@@ -358,10 +360,15 @@ class ClusterNode:
                 return hosted.feed(command.index)
 
     async def _write_all(self, replica: Replica, command: WriteAll, id: bytes) -> AllWritten:
-        writes, answers = command.writes, []
+        writes, answers = command.writes, list[Written | Throttling]()
         rounds = set()
         while writes:
-            begun = replica.begin(writes, SLICE_BYTES_PROPOSED, id)
+            try:
+                begun = replica.begin(writes, SLICE_BYTES_PROPOSED, id)
+            except Throttling as refusal:
+                # Of these only: what was proposed before them will be done.
+                answers += [refusal] * len(writes)
+                break
             rounds |= begun.rounds
             answers += begun.answers
             writes = writes[len(begun.answers) :]
@@ -369,7 +376,7 @@ class ClusterNode:
                 await asyncio.sleep(0)
         for round in rounds:
             await round.flushed
-        return AllWritten.of(list(answers))
+        return AllWritten.of(answers)
 
     # What other nodes say
 

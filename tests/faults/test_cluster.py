@@ -181,6 +181,31 @@ def indexed(dynamodb: DynamoDBClient, writer: str) -> list[Any]:
     return page["Items"]
 
 
+def test_a_batch_with_more_than_may_wait_is_taken_piece_by_piece(cluster: Cluster) -> None:
+    # An item is in its row and, for the index, in its change too, so a batch is more than it seems.
+    item = {"part": {"S": "1"}, "writer": {"S": "batch"}, "text": {"S": "x" * 390_000}}
+    puts = [{"PutRequest": {"Item": {"id": {"S": f"batch-{n}"}, **item}}} for n in range(60)]
+
+    with cluster.client() as client:
+        answers = 0
+        while puts:
+            sent, puts = puts[:20], puts[20:]
+            answer = client.call("BatchWriteItem", {"RequestItems": {TABLE: sent}})
+            puts += answer["UnprocessedItems"].get(TABLE, [])
+            answers += 1
+        count = sum(key_value(client, f"batch-{n}", "text") == item["text"] for n in range(60))
+
+    assert count == 60
+    assert answers < 30
+
+
+def key_value(client: Client, id: str, attribute: str) -> Json:
+    key = {"id": {"S": id}, "part": {"S": "1"}}
+    found = client.call("GetItem", {"TableName": TABLE, "Key": key, "ConsistentRead": True})
+    value: Json = found["Item"][attribute]
+    return value
+
+
 def test_the_processes_are_written_down(cluster: Cluster) -> None:
     parts = cluster.parts()
 
