@@ -147,7 +147,7 @@ class Consensus:
     @property
     def leader_node(self) -> int:
         """The node that leads as far as this one knows, or 0."""
-        return self._node_of(self.raft.leader)
+        return self.node_of(self.raft.leader)
 
     def admit(self) -> None:
         if not self.serving:
@@ -188,7 +188,7 @@ class Consensus:
         A replica speaks from its own node only. One that this one does not know may have joined while this one was away,
         and lead: it is from its messages that this one learns who has joined.
         """
-        known = self._node_of(message.sender)
+        known = self.node_of(message.sender)
         if not known and len(self._met) < MEMBERS_MAX:
             known = self._met[message.sender] = node
         if known == node:
@@ -211,6 +211,7 @@ class Consensus:
     def _do(self, ready: Ready) -> None:
         if ready.soft_state is not None:
             self._heed(ready.soft_state)
+        self._meet(ready.entries)
         self._send_all(ready.messages)
         for read in ready.read_states:
             self._reads.confirmed(read.context, read.index)
@@ -283,7 +284,6 @@ class Consensus:
             operations.append(self._log.remember(ready.hard_state))
         if ready.entries:
             operations += self._log.append(ready.entries)
-            self._meet(ready.entries)
             size = sum(len(entry.data) for entry in ready.entries)
         if operations:
             yield operations, size
@@ -378,11 +378,11 @@ class Consensus:
             if isinstance(message, InstallSnapshot):
                 self.on_snapshot_due(message)
             else:
-                node = self._node_of(message.to)
+                node = self.node_of(message.to)
                 if node:
                     self._send(node, self.group, message)
 
-    def _node_of(self, replica: int) -> int:
+    def node_of(self, replica: int) -> int:
         """The node that a replica is on as far as this one knows, or 0."""
         return self.position.nodes.get(replica) or self._met.get(replica, 0)
 
