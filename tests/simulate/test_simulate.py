@@ -37,6 +37,8 @@ QUICKLY_FOUND = [
     "the overlay outlives leadership",
     "reads show the overlay",
     "failed conditions do not wait",
+    "logs lose what is not applied",
+    "new members are not told of",
 ]
 QUICK_SEEDS = 15
 
