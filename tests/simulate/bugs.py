@@ -273,7 +273,7 @@ def logs_lose_what_is_not_applied(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupLog, "compact", too_much)
 
 
-def new_members_are_not_told_of(patch: pytest.MonkeyPatch) -> None:
+def configurations_are_not_remembered(patch: pytest.MonkeyPatch) -> None:
     def forgetful(self: Consensus, entry: Entry) -> None:
         self.position = msgspec.structs.replace(self.position)
 
@@ -304,6 +304,6 @@ BUGS: dict[str, Break] = {
         reads_join_a_round_under_way,
         readys_overtake_each_other,
         logs_lose_what_is_not_applied,
-        new_members_are_not_told_of,
+        configurations_are_not_remembered,
     )
 }
