@@ -269,7 +269,8 @@ class GetFeed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=10):
 class SnapshotRows(msgspec.Struct, frozen=True, array_like=True, tag=11):
     """A portion of a snapshot: rows as family, key and value. A node sends it to another.
 
-    `snapshot` describes it, in the words of Raft; `term` is the sender's.
+    `snapshot` describes it, in the words of Raft; `term` is the sender's. `nodes` says where the members are that it names:
+    the receiver may never see the entries that told of them.
     """
 
     term: int
@@ -277,6 +278,7 @@ class SnapshotRows(msgspec.Struct, frozen=True, array_like=True, tag=11):
     number: int
     rows: list[tuple[int, bytes, bytes]]
     last: bool
+    nodes: dict[int, int] = {}
 
 
 class Feed(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=6):

@@ -388,7 +388,7 @@ class ClusterNode:
                 log.hear(node, message)
                 stirred[group] = log
             elif log is None:
-                self._snapshots.asked_to_append(group, message)
+                self._snapshots.asked_to_append(node, group, message)
         for log in stirred.values():
             log.pump()
 

@@ -12,7 +12,6 @@ What a leader proposed and has not seen applied when it ceases to lead may take 
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -45,13 +44,12 @@ from gramme.node.raft.messages import (
 from gramme.node.raft.ready import Ready, Role, SoftState
 from gramme.node.raft.refusals import Refused, TooMuchUncommitted
 from gramme.node.raft.settings import Settings
+from gramme.node.reads import Reads
 
 # What may wait to be proposed before writers are told to come back later. The core takes as much again.
 FILLING_BYTES_MAX = 8 << 20
 # Effects written as one piece: less than the commit loop writes at once.
 PIECE_BYTES = 256 << 10
-# Rounds of reads that may be under way: with more than one, none waits for a whole round trip before its own begins.
-READ_ROUNDS_MAX = 2
 
 _TOO_MUCH = "The partition has too many writes waiting for its replicas. Try again later."
 
@@ -147,7 +145,7 @@ class Consensus:
     @property
     def leader_node(self) -> int:
         """The node that leads as far as this one knows, or 0."""
-        return self._node_of(self.raft.leader)
+        return self.node_of(self.raft.leader)
 
     def admit(self) -> None:
         if not self.serving:
@@ -188,7 +186,7 @@ class Consensus:
         A replica speaks from its own node only. One that this one does not know may have joined while this one was away,
         and lead: it is from its messages that this one learns who has joined.
         """
-        known = self._node_of(message.sender)
+        known = self.node_of(message.sender)
         if not known and len(self._met) < MEMBERS_MAX:
             known = self._met[message.sender] = node
         if known == node:
@@ -211,6 +209,7 @@ class Consensus:
     def _do(self, ready: Ready) -> None:
         if ready.soft_state is not None:
             self._heed(ready.soft_state)
+        self._meet(ready.entries)
         self._send_all(ready.messages)
         for read in ready.read_states:
             self._reads.confirmed(read.context, read.index)
@@ -283,7 +282,6 @@ class Consensus:
             operations.append(self._log.remember(ready.hard_state))
         if ready.entries:
             operations += self._log.append(ready.entries)
-            self._meet(ready.entries)
             size = sum(len(entry.data) for entry in ready.entries)
         if operations:
             yield operations, size
@@ -378,11 +376,11 @@ class Consensus:
             if isinstance(message, InstallSnapshot):
                 self.on_snapshot_due(message)
             else:
-                node = self._node_of(message.to)
+                node = self.node_of(message.to)
                 if node:
                     self._send(node, self.group, message)
 
-    def _node_of(self, replica: int) -> int:
+    def node_of(self, replica: int) -> int:
         """The node that a replica is on as far as this one knows, or 0."""
         return self.position.nodes.get(replica) or self._met.get(replica, 0)
 
@@ -394,75 +392,3 @@ def _nodes_in(membership: Membership) -> dict[int, int]:
     """The nodes of members that are new, by replica."""
     context = membership.context
     return msgspec.msgpack.decode(context, type=dict[int, int]) if context else {}
-
-
-class Reads:
-    """The reads of one group that wait until their leader knows that it still led when they came.
-
-    Those that come while a round of reads is on its way share the next one, so that rounds grow with the load.
-    """
-
-    def __init__(self, begin: Callable[[int], None]) -> None:
-        self._begin = begin
-        self._context = 0
-        self._gathering: asyncio.Future[None] | None = None
-        self._asked: dict[int, asyncio.Future[None]] = {}
-        # Confirmed, and to be answered when so much is applied.
-        self._confirmed: deque[tuple[int, asyncio.Future[None]]] = deque()
-        # How many rounds there were.
-        self.rounds = 0
-
-    async def join(self) -> None:
-        if self._gathering is None:
-            loop = asyncio.get_running_loop()
-            self._gathering = loop.create_future()
-            if len(self._asked) < READ_ROUNDS_MAX:
-                # Not at once: others of this turn ride along.
-                loop.call_soon(self._start)
-        # Whoever is cancelled must not cancel the others.
-        await asyncio.shield(self._gathering)
-
-    def _start(self) -> None:
-        gathered, self._gathering = self._gathering, None
-        if gathered is None:
-            return
-        self._context += 1
-        self.rounds += 1
-        self._asked[self._context] = gathered
-        self._begin(self._context)
-
-    def confirmed(self, context: int, index: int) -> None:
-        asked = self._asked.pop(context, None)
-        if asked is not None:
-            self._confirmed.append((index, asked))
-        self._start()
-
-    @property
-    def has_confirmed(self) -> bool:
-        return bool(self._confirmed)
-
-    def applied(self, index: int) -> None:
-        while self._confirmed and self._confirmed[0][0] <= index:
-            self._confirmed.popleft()[1].set_result(None)
-
-    def refused(self, context: int, error: Exception) -> None:
-        asked = self._asked.pop(context, None)
-        if asked is not None:
-            _refuse(asked, error)
-        self._start()
-
-    def refuse_all(self, error: Exception) -> None:
-        waiting = [*self._asked.values(), *(future for _, future in self._confirmed)]
-        if self._gathering is not None:
-            waiting.append(self._gathering)
-        self._gathering = None
-        self._asked.clear()
-        self._confirmed.clear()
-        for future in waiting:
-            _refuse(future, error)
-
-
-def _refuse(future: asyncio.Future[None], error: Exception) -> None:
-    future.set_exception(error)
-    # There may be nobody left who waits.
-    future.exception()

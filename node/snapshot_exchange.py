@@ -78,17 +78,20 @@ class SnapshotExchange:
 
     async def _ship(self, hosted: Hosted, replica: ReplicaId) -> None:
         consensus, group = hosted.consensus, hosted.consensus.group
-        node = consensus.position.nodes[replica]
-        calls = self._transport.calls(node)
         try:
+            node = consensus.node_of(replica)
+            if not node:
+                raise Unavailable(f"where replica {replica} is will be known when it is applied")
+            calls = self._transport.calls(node)
             snapshot = await ship(
                 self._engine,
                 hosted.replica.settings,
                 consensus.raft,
+                consensus.position.nodes,
                 lambda rows: calls.ask(group, EPOCH, True, rows),
             )
         except (SeamError, GrammeError) as error:
-            log.warning("group %d: no snapshot for node %d: %s", group, node, error)
+            log.warning("group %d: no snapshot for replica %d: %s", group, replica, error)
             await asyncio.sleep(RETRY_S)
             consensus.raft.snapshot_failed(replica)
         else:
@@ -144,7 +147,7 @@ class SnapshotExchange:
             raise Unavailable(f"group {group} is not here")
         return mark
 
-    def asked_to_append(self, group: int, message: Message) -> None:
+    def asked_to_append(self, node: int, group: int, message: Message) -> None:
         """Say of an incomplete replica that it has nothing, so that it is sent a snapshot."""
         mark = self._incomplete.get(group)
         if (
@@ -154,9 +157,8 @@ class SnapshotExchange:
             or message.to != mark.position.replica
         ):
             return
-        node = mark.position.nodes.get(message.sender)
-        if node is not None:
-            nothing = AppendResponse(
-                message.to, message.sender, message.term, message.previous_index, True
-            )
-            self._transport.send(node, group, nothing)
+        # It may be a leader that joined after the replica was whole.
+        nothing = AppendResponse(
+            message.to, message.sender, message.term, message.previous_index, True
+        )
+        self._transport.send(node, group, nothing)

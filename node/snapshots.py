@@ -75,9 +75,10 @@ async def ship(
     engine: Engine,
     settings: ReplicaSettings,
     raft: Raft,
+    nodes: dict[int, int],
     ask: Callable[[SnapshotRows], Awaitable[object]],
 ) -> Snapshot:
-    """Send what is applied now. Raises SeamError if it did not get there whole."""
+    """Send what is applied now. `nodes` says where the members are. Raises SeamError if it did not get there whole."""
     snapshot = raft.snapshot()
     described = msgspec.msgpack.encode(snapshot)
     scans = [
@@ -85,7 +86,7 @@ async def ship(
     ]
     term = raft.term
     for number, (rows, last) in enumerate(_portions(scans)):
-        await ask(SnapshotRows(term, described, number, rows, last))
+        await ask(SnapshotRows(term, described, number, rows, last, nodes))
     return snapshot
 
 
@@ -144,6 +145,7 @@ class Receiving:
             index=snapshot.index,
             term=snapshot.term,
             configuration=snapshot.configuration,
+            nodes=mark.position.nodes | portion.nodes,
         )
         held = mark.hard_state
         later = portion.term > held.term

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 
@@ -24,6 +25,8 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help=f"go on from {PATH}")
     parser.add_argument("--bugs", action="store_true", help="hunt bugs that are put in on purpose")
     options = parser.parse_args()
+    # Nodes complain of every fault that meets them.
+    logging.disable(logging.WARNING)
     if options.bugs:
         return hunt_all(options.first, min(options.seeds, SEEDS_MAX))
     return campaign(options.first, options.seeds, resume=options.resume)

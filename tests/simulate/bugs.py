@@ -15,7 +15,6 @@ import pytest
 
 from gramme.codec.item import body_of, size_of
 from gramme.commands import Found, Get
-from gramme.node import consensus as consensus_module
 from gramme.node.commit import Piece
 from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Operation
@@ -28,6 +27,7 @@ from gramme.node.raft.messages import Entry, HardState
 from gramme.node.raft.proposer import Proposer
 from gramme.node.raft.quorum import majority
 from gramme.node.raft.ready import Ready, Role, SoftState
+from gramme.node.reads import Reads
 from gramme.node.replica import Pending, Replica
 from tests.simulate.run import Report, simulate
 from tests.support.cluster import Cluster, first_rows
@@ -243,15 +243,15 @@ def failed_conditions_do_not_wait(patch: pytest.MonkeyPatch) -> None:
 
 
 def reads_join_a_round_under_way(patch: pytest.MonkeyPatch) -> None:
-    join = consensus_module.Reads.join
+    join = Reads.join
 
-    async def late(self: consensus_module.Reads) -> None:
+    async def late(self: Reads) -> None:
         if self._asked:
             await asyncio.shield(list(self._asked.values())[-1])
         else:
             await join(self)
 
-    patch.setattr(consensus_module.Reads, "join", late)
+    patch.setattr(Reads, "join", late)
 
 
 def readys_overtake_each_other(patch: pytest.MonkeyPatch) -> None:
@@ -273,7 +273,7 @@ def logs_lose_what_is_not_applied(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupLog, "compact", too_much)
 
 
-def new_members_are_not_told_of(patch: pytest.MonkeyPatch) -> None:
+def configurations_are_not_remembered(patch: pytest.MonkeyPatch) -> None:
     def forgetful(self: Consensus, entry: Entry) -> None:
         self.position = msgspec.structs.replace(self.position)
 
@@ -304,6 +304,6 @@ BUGS: dict[str, Break] = {
         reads_join_a_round_under_way,
         readys_overtake_each_other,
         logs_lose_what_is_not_applied,
-        new_members_are_not_told_of,
+        configurations_are_not_remembered,
     )
 }

@@ -274,7 +274,7 @@ class SimulatedNode:
                 found.consensus.hear(number_of(source), message)
                 stirred[group] = found
             elif found is None:
-                self._snapshots.asked_to_append(group, message)
+                self._snapshots.asked_to_append(number_of(source), group, message)
         for found in stirred.values():
             found.consensus.pump()
 

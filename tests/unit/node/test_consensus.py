@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from gramme.commands import Get
-from gramme.errors import NotLeader, OutcomeUnknown
+from gramme.errors import ConditionalCheckFailed, NotLeader, OutcomeUnknown
+from gramme.expressions.placeholders import Placeholders
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import item_row
 from gramme.node.engine.api import Family, Operation
@@ -224,3 +226,23 @@ async def test_a_log_that_grew_too_long_loses_entries_that_are_applied(
     async with lone(GatedEngine(made.engine._flushed)) as again:
         raft = again.consensus.raft
         assert (raft.log.first_index, raft.log.last_index, raft.applied_index) == (4, 5, 3)
+
+
+async def test_a_condition_that_fails_is_told_only_by_who_still_leads() -> None:
+    condition = Placeholders(None, None).condition("attribute_not_exists(id)")
+    async with lone() as made:
+        await made.lead()
+        first = asyncio.ensure_future(made.replica.write(a_put("a")))
+        await settle()
+        await made.acknowledge()
+        await first
+
+        refused = asyncio.ensure_future(
+            made.replica.write(msgspec.structs.replace(a_put("a"), condition=condition))
+        )
+        await settle()
+        assert not refused.done()
+        made.receive(made.heartbeat())
+
+        with pytest.raises(ConditionalCheckFailed):
+            await refused

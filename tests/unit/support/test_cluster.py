@@ -11,6 +11,7 @@ import msgspec
 
 from gramme.node.raft.configuration import Change, ChangeKind
 from gramme.node.raft.messages import ReplicaId
+from tests.simulate.run import limited
 from tests.support.cluster import FIRST_GROUP, Cluster, Shape
 from tests.support.deterministic import DeterministicLoop
 from tests.support.network import Network
@@ -82,3 +83,47 @@ def test_a_replica_that_was_away_hears_a_leader_that_joined_meanwhile() -> None:
         await leader.replica.write(a_put("a", v="1"))
 
     run(Shape(spares=1), script)
+
+
+# Any log is too long, and nothing is kept for who is behind.
+NO_LOGS = {
+    "gramme.node.group_log.LOG_BYTES_MAX": 0,
+    "gramme.node.group_log.LOG_BYTES_KEPT": 0,
+    "gramme.node.group_log.LOG_BYTES_BEHIND_MAX": 0,
+}
+
+
+def test_a_new_member_is_sent_a_snapshot_though_nobody_else_has_heard_of_it() -> None:
+    async def script(cluster: Cluster) -> None:
+        await hand_over(cluster, 1)
+        leader = await led(cluster)
+        await leader.replica.write(a_put("a", v="1"))
+        cluster.crash(2, torn=False)
+        cluster.crash(3, torn=False)
+
+        learner = Change(ChangeKind.ADD_LEARNER, ReplicaId(4))
+        leader.consensus.raft.propose_configuration(learner, msgspec.msgpack.encode({4: 4}))
+        cluster.place(FIRST_GROUP, ReplicaId(4), 4, leader)
+        leader.consensus.pump()
+
+        await until(lambda: cluster.counts["snapshots"] > 0)
+
+    with limited(NO_LOGS):
+        run(Shape(spares=1), script)
+
+
+def test_a_snapshot_tells_where_those_are_who_joined_before_it() -> None:
+    async def script(cluster: Cluster) -> None:
+        await hand_over(cluster, 1)
+        cluster.crash(3, torn=False)
+        await change(cluster, ChangeKind.ADD_LEARNER, 4, home=4)
+        leader = await led(cluster)
+        await leader.replica.write(a_put("a", v="1"))
+
+        cluster.start(3)
+
+        await until(lambda: not cluster.behind(FIRST_GROUP))
+        assert cluster.nodes[3].groups[FIRST_GROUP].consensus.position.nodes[4] == 4
+
+    with limited(NO_LOGS):
+        run(Shape(spares=1), script)
