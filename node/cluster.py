@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gramme.clock import Clock
@@ -45,23 +45,23 @@ from gramme.model.table import Table, TableRecord
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
-from gramme.node.engine.api import Engine, Family, Row
+from gramme.node.engine.api import Engine, Family, Operation
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     decode_settings,
     decode_state,
-    encode_state,
     settings_key,
     state_key,
 )
 from gramme.node.feeds import Feeding
+from gramme.node.founding import Rows, first_meta_rows, first_position, last_log_rows
 from gramme.node.group_log import Position, first_log_rows, load_position
 from gramme.node.hosted import Hosted
 from gramme.node.index_driver import IndexDriver
-from gramme.node.meta import EMPTY_STATE, META_GROUP, Meta, settings_of
+from gramme.node.meta import META_GROUP, Meta, settings_of
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.raft.election import Draw
-from gramme.node.raft.messages import NOBODY, Configuration, Message, ReplicaId
+from gramme.node.raft.messages import NOBODY, Message, ReplicaId
 from gramme.node.replica import Replica
 from gramme.node.transport import Transport
 
@@ -117,16 +117,19 @@ class ClusterNode:
         self.transport = Transport(settings.number, self, log)
         self._commits = CommitLoop(engine, on_failure)
         if load_position(engine, META_GROUP) is None:
-            self._engine.write(_first_meta_rows(settings))
+            self._engine.write(first_meta_rows(settings.number, sorted(settings.members)))
         self._meta_log = self._consensus(META_GROUP)
         members = sorted(settings.members)
         self._meta = Meta(engine, self._meta_log, members, settings.replication)
         self._meta_log.machine = self._meta
+        self._commits.remover = self._meta_log
         self._meta.on_change = self._follow_tables
         self._logs: dict[int, Consensus] = {META_GROUP: self._meta_log}
         # The replicas of tables and indexes, by their groups.
         self.hosted: dict[int, Hosted] = {}
         self._opening: dict[int, _Opening] = {}
+        # Groups whose first rows are being written here.
+        self._founding: dict[int, Position] = {}
         self._feeding: Feeding | None = None
         # Told when tables may have changed.
         self.on_news: Callable[[], None] = lambda: None
@@ -152,6 +155,12 @@ class ClusterNode:
             tasks.create_task(driver.run())
             tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))
             ready.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                # Who waits for a round waits for it to the end, even when cancelled.
+                for log in self._logs.values():
+                    log.close(Unavailable("the node is ending"))
 
     async def _tick(self) -> None:
         while True:
@@ -205,29 +214,42 @@ class ClusterNode:
             for settings in settings_of(record)
         }
         for group in [group for group in self.hosted if group not in wanted]:
-            self.hosted.pop(group).stop()
-            del self._logs[group]
-            self._opening.pop(group, None)
+            self._remove(group)
+        founding: list[Operation] = []
+        for group in [group for group in self._founding if group not in wanted]:
+            del self._founding[group]
+            founding += last_log_rows(group)
         for group, (record, settings) in wanted.items():
             hosted = self.hosted.get(group)
             if hosted is None:
-                self._host(record, settings)
+                founding += self._host(record, settings)
             else:
                 hosted.follow(record)
+        if founding:
+            # By the commit loop, for which a stall of the engine is no more than a reason to wait.
+            self._commits.enlist(Rows(founding, self._follow_tables))
         self.on_news()
 
-    def _host(self, record: TableRecord, named: ReplicaSettings) -> None:
+    def _host(self, record: TableRecord, named: ReplicaSettings) -> Sequence[Operation]:
+        """Open a replica of this node, if there is to be one; or give its first rows, to be written before that."""
         group = named.group
-        position = load_position(self._engine, group)
-        if position is None:
-            position = _first_position(self._settings.number, record.placement[group])
-            if position is None:
-                return
-            self._engine.write(first_log_rows(group, position))
-            if next(iter(position.nodes.values())) == self._settings.number:
-                self._opening[group] = _Opening(self._open(record, group))
-                return
-        self._open(record, group)
+        if load_position(self._engine, group) is None:
+            position = first_position(self._settings.number, record.placement[group])
+            if position is None or group in self._founding:
+                return ()
+            self._founding[group] = position
+            return first_log_rows(group, position)
+        consensus = self._open(record, group)
+        founded = self._founding.pop(group, None)
+        if founded is not None and next(iter(founded.nodes.values())) == self._settings.number:
+            self._opening[group] = _Opening(consensus)
+        return ()
+
+    def _remove(self, group: int) -> None:
+        """Meta has removed the group with all its rows."""
+        self.hosted.pop(group).stop()
+        self._logs.pop(group).close(Unavailable(f"group {group} is removed"))
+        self._opening.pop(group, None)
 
     def _open(self, record: TableRecord, group: int) -> Consensus:
         assert self._feeding is not None
@@ -354,23 +376,6 @@ class ClusterNode:
             if group in record.placement:
                 return record.placement[group]
         return None
-
-
-def _first_meta_rows(settings: ClusterSettings) -> Iterable[Row]:
-    nodes = {number: number for number in sorted(settings.members)}
-    voters = tuple(ReplicaId(number) for number in nodes)
-    position = Position(ReplicaId(settings.number), 0, 0, Configuration(voters), nodes)
-    state = Row(Family.RAFT, state_key(META_GROUP), encode_state(EMPTY_STATE))
-    return [state, *first_log_rows(META_GROUP, position)]
-
-
-def _first_position(number: int, placed: dict[int, int]) -> Position | None:
-    """Of a new group's replica on this node, if there is to be one."""
-    for replica, node in placed.items():
-        if node == number:
-            voters = tuple(ReplicaId(voter) for voter in placed)
-            return Position(ReplicaId(replica), 0, 0, Configuration(voters), placed)
-    return None
 
 
 def _finish(

@@ -121,13 +121,14 @@ class Consensus:
         self._collected: list[Ready] = []
         self._compacted: list[Operation] = []
         self._reads = Reads(self._begin_read)
+        self._closed = False
 
     # To the replica it is a commit loop
 
     @property
     def serving(self) -> bool:
         """Whether this replica leads, and may evaluate."""
-        return self._leading_term == self.raft.term and self.raft.serving
+        return not self._closed and self._leading_term == self.raft.term and self.raft.serving
 
     @property
     def leader_node(self) -> int:
@@ -157,9 +158,21 @@ class Consensus:
             raise NotLeader(self.leader_node)
         await self._reads.join()
 
+    def close(self, error: Exception) -> None:
+        """Do nothing any more, and tell everybody who waits: the group is removed from here, or the node ends.
+
+        The commit loop may be in the middle of a round with this group. What the group was to write then is void.
+        """
+        self._closed = True
+        self._todo, self._collected, self._compacted = [], [], []
+        self._leading_term = 0
+        self._lose(error)
+
     # To the network and the clock it is a core of Raft
 
     def tick(self) -> None:
+        if self._closed:
+            return
         self.raft.tick()
         self.pump()
         if self._filling.members and self._under_way is None:
@@ -172,7 +185,7 @@ class Consensus:
 
     def pump(self) -> None:
         """Do what has come up: messages leave at once, what must be written waits for the commit loop."""
-        while (ready := self.raft.ready()) is not None:
+        while not self._closed and (ready := self.raft.ready()) is not None:
             if ready.soft_state is not None:
                 self._heed(ready.soft_state)
             self._send_all(ready.messages)
@@ -188,6 +201,8 @@ class Consensus:
     # To the commit loop it is a group with something to write
 
     def collect(self) -> Iterable[Piece]:
+        if self._closed:
+            return
         if self._filling.members and self._under_way is None and self.serving:
             self._propose()
         self.pump()
@@ -294,17 +309,18 @@ class Consensus:
             state.role is not Role.LEADER or state.term != self._leading_term
         ):
             self._leading_term = 0
-            self._lose()
+            self.machine.follow()
+            self._lose(NotLeader(self.leader_node))
         self.on_leader()
 
-    def _lose(self) -> None:
-        self.machine.follow()
+    def _lose(self, error: Exception) -> None:
+        """Tell everybody who waits: of what is proposed nobody knows what will come, and the rest was not done."""
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
             under_way.round.flushed.fail(OutcomeUnknown())
         filling, self._filling = self._filling, Round()
-        filling.flushed.fail(NotLeader(self.leader_node))
-        self._reads.refuse_all(NotLeader(self.leader_node))
+        filling.flushed.fail(error)
+        self._reads.refuse_all(error)
 
     def _begin_read(self, context: int) -> None:
         try:

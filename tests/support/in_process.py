@@ -41,6 +41,8 @@ SEED = b"s" * 16
 NOW_MS = 1_700_000_000_000
 FLUSH_S = 0.001
 WAIT_S = 60.0
+# A minute of three nodes that have little to do.
+STEPS_MAX = 1_000_000
 POLL_S = 0.01
 PAGE_BYTES = 1 << 20
 ROUTER = "router"
@@ -58,7 +60,7 @@ def on_cluster(
     index_delay_ms: int = 0,
 ) -> None:
     """Run `scenario` with a cluster that has a leader and a router that knows of it."""
-    loop = DeterministicLoop(Random(f"{seed}/loop"))
+    loop = DeterministicLoop(Random(f"{seed}/loop"), STEPS_MAX)
 
     async def run() -> None:
         cluster = Cluster(nodes, replication, seed, index_delay_ms)

@@ -29,7 +29,7 @@ def on_virtual_time(test: Callable[[Parts], Awaitable[None]]) -> Callable[[], No
     def run() -> None:
         DeterministicLoop(Random(1)).run(main())
 
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run
 
 
