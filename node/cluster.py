@@ -16,7 +16,6 @@ from gramme.codec.exchange import News
 from gramme.codec.frame import Answer, Request
 from gramme.commands import (
     Administration,
-    AllWritten,
     AlterTable,
     CreateTable,
     Delete,
@@ -70,8 +69,6 @@ log = logging.getLogger(__name__)
 TICK_S = 0.1
 # Partitions are not split yet.
 EPOCH = 1
-# About a millisecond of proposing a batch.
-SLICE_BYTES_PROPOSED = 256 << 10
 # How often an index's rows are offered to another replica of a group whose leader is not known.
 RETRY_S = 0.05
 # A replica that is to lead a new group asks for votes as often as this, while the others are still being made.
@@ -191,18 +188,26 @@ class ClusterNode:
 
     async def administer(self, command: Administration) -> Table:
         """Raises NotLeader where meta is not led from here."""
-        if not self.leads_meta:
-            raise NotLeader(self._meta_log.leader_node)
         async with self._meta.lock:
-            match command:
-                case CreateTable():
-                    return (await self._meta.create(command)).table
-                case AlterTable():
-                    return (await self._meta.alter(command)).table
-                case DeleteTable():
-                    record = self._meta.find(command)
-                    await self._meta.delete(record).flushed
-                    return record.table
+            if not self.leads_meta:
+                raise NotLeader(self._meta_log.leader_node)
+            try:
+                return await self._administer(command)
+            except GrammeError:
+                # It tells of tables as they are known here. Whoever leads no more may not know of it.
+                await self._meta_log.confirm()
+                raise
+
+    async def _administer(self, command: Administration) -> Table:
+        match command:
+            case CreateTable():
+                return (await self._meta.create(command)).table
+            case AlterTable():
+                return (await self._meta.alter(command)).table
+            case DeleteTable():
+                record = self._meta.find(command)
+                await self._meta.delete(record).flushed
+                return record.table
 
     def _follow_tables(self) -> None:
         """Have the replicas that meta places here, and no others."""
@@ -277,6 +282,7 @@ class ClusterNode:
     # What routers and other nodes ask
 
     def asked(self, request: Request, answer: Callable[[Answer], None]) -> None:
+        """Answer a request, whatever is in it."""
         drive(self._perform(request), _finish, (request.number, answer))
 
     async def _perform(self, request: Request) -> Result:
@@ -300,7 +306,7 @@ class ClusterNode:
             case Scan():
                 return await replica.scan(command)
             case WriteAll():
-                return await self._write_all(replica, command, request.id)
+                return await hosted.write_all(command, request.id)
             case GetTotals():
                 return sum_totals([replica.flushed_state])
             case IndexWrite():
@@ -309,23 +315,12 @@ class ClusterNode:
             case GetFeed():
                 return hosted.feed(command.index)
 
-    async def _write_all(self, replica: Replica, command: WriteAll, id: bytes) -> AllWritten:
-        writes, answers = command.writes, []
-        rounds = set()
-        while writes:
-            begun = replica.begin(writes, SLICE_BYTES_PROPOSED, id)
-            rounds |= begun.rounds
-            answers += begun.answers
-            writes = writes[len(begun.answers) :]
-            if writes:
-                await asyncio.sleep(0)
-        for round in rounds:
-            await round.flushed
-        return AllWritten.of(list(answers))
-
     # What other nodes say
 
     def heard(self, node: int, messages: list[tuple[int, Message]]) -> None:
+        if self._feeding is None:
+            # What was found on disk is not known to be flushed, and must not be spoken of.
+            return
         stirred: dict[int, Consensus] = {}
         for group, message in messages:
             log = self._logs.get(group)

@@ -8,15 +8,20 @@ when it ceases to.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
-from gramme.commands import Feed, IndexWrite
-from gramme.errors import NotLeader
+from gramme.commands import AllWritten, Delete, Feed, IndexWrite, Put, WriteAll, Written
+from gramme.errors import NotLeader, Throttling
 from gramme.model.table import TableRecord
 from gramme.node.consensus import Consensus
 from gramme.node.feeds import Feeding, Feeds, while_leading
+from gramme.node.proposals import Round
 from gramme.node.replica import Replica
 from gramme.node.request_ids import Sweeper
 from gramme.node.tail.target import IndexTarget
+
+# About a millisecond of proposing a batch.
+SLICE_BYTES_PROPOSED = 256 << 10
 
 
 class Hosted:
@@ -60,6 +65,30 @@ class Hosted:
         if self._sweeping is not None:
             self._sweeping.cancel()
             self._sweeping = None
+
+    async def write_all(self, command: WriteAll, id: bytes) -> AllWritten:
+        """Do writes side by side. Those that there is no room for are refused, each by itself."""
+        writes: Sequence[Put | Delete] = command.writes
+        answers: list[Written | Throttling] = []
+        rounds: dict[Round, None] = {}
+        unchanged = False
+        while writes:
+            try:
+                begun = self.replica.begin(writes, SLICE_BYTES_PROPOSED, id)
+            except Throttling as refusal:
+                answers += [refusal] * len(writes)
+                break
+            rounds |= dict.fromkeys(begun.rounds)
+            unchanged |= begun.unchanged
+            answers += begun.answers
+            writes = writes[len(begun.answers) :]
+            if writes:
+                await asyncio.sleep(0)
+        for round in rounds:
+            await round.flushed
+        if unchanged:
+            await self.consensus.confirm()
+        return AllWritten.of(answers)
 
     async def take(self, write: IndexWrite) -> None:
         """Take rows for an index. Raises NotLeader and StaleSource."""

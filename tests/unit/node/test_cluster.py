@@ -9,21 +9,36 @@ import pytest
 from msgspec.structs import replace
 
 from gramme.codec.frame import Answer, Request
-from gramme.commands import CreateTable, Get
+from gramme.commands import (
+    AllWritten,
+    Command,
+    CreateTable,
+    Delete,
+    DeleteTable,
+    Get,
+    Put,
+    Query,
+    WriteAll,
+    Written,
+)
 from gramme.errors import (
     GrammeError,
     InternalServerError,
+    NotLeader,
+    OutcomeUnknown,
     ResourceInUse,
     ResourceNotFound,
     StalePartition,
+    Throttling,
     Unavailable,
 )
 from gramme.expressions.placeholders import Placeholders
 from gramme.node.engine.api import Family
 from gramme.node.engine.keyspace import group_range, log_range, token_bound
+from gramme.node.raft.messages import Heartbeat, Message, ReplicaId
 from gramme.partitions import TOKEN_SPACE
 from gramme.router.catalog import CatalogEntry
-from tests.support.in_process import Cluster, groups_of, on_cluster
+from tests.support.in_process import ROUTER, Cluster, groups_of, on_cluster
 from tests.unit.gramme.expressions.using import n
 from tests.unit.node.fixtures import INDEXED, PLAIN
 
@@ -346,5 +361,159 @@ def test_node_ends_while_its_groups_have_no_quorum() -> None:
 
         async with asyncio.timeout(5):
             await cluster.stop(number)
+
+    on_cluster(scenario)
+
+
+def test_deposed_leader_says_nothing_of_items_it_does_not_know() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        (group,) = groups_of(await cluster.create(PLAIN))
+        old = await cluster.led(group)
+        others = [number for number in cluster.members if number != old]
+        cluster.isolate(old)
+        cluster.cut(ROUTER, cluster.members[old])
+        put = cluster.a_put("plain", "a")
+        log = cluster.replica(old, group).consensus
+        # It never notices that it is alone.
+        log.tick = lambda: None  # type: ignore[method-assign]
+        await cluster.until(
+            lambda: any(cluster.replica(number, group).consensus.serving for number in others),
+            "another one leads",
+        )
+        await cluster.put("plain", "a")
+        answers: list[Answer] = []
+
+        asked: list[Command] = [
+            Get(put.key, consistent=True),
+            Delete(put.key),
+            WriteAll([Delete(put.key)]),
+            Query(put.key, put.key + b"\0", ("id",), consistent=True),
+        ]
+        for number, command in enumerate(asked):
+            cluster.node(old).asked(Request(number, group, 1, True, command), answers.append)
+        await asyncio.sleep(2)
+
+        assert log.serving
+        assert answers == []
+
+    on_cluster(scenario)
+
+
+def test_deposed_leader_of_meta_says_nothing_of_tables_it_does_not_know() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        old = cluster.meta_leader()
+        assert old is not None
+        cluster.isolate(old)
+        cluster.cut(ROUTER, cluster.members[old])
+        log = cluster.node(old)._meta_log
+        log.tick = lambda: None  # type: ignore[method-assign]
+        others = [number for number in cluster.members if number != old]
+        await cluster.until(
+            lambda: any(cluster.node(number).leads_meta for number in others), "another one leads"
+        )
+        await cluster.create(PLAIN)
+
+        drop = DeleteTable("0" * 12, "local", "plain")
+        asked = asyncio.ensure_future(cluster.node(old).administer(drop))
+        await asyncio.sleep(2)
+
+        assert log.serving
+        assert not asked.done()
+        asked.cancel()
+
+    on_cluster(scenario)
+
+
+def test_delete_that_meta_refuses_hides_no_table() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create(PLAIN)
+        old = cluster.meta_leader()
+        assert old is not None
+        node = cluster.node(old)
+        drop = DeleteTable("0" * 12, "local", "plain")
+        cluster.isolate(old)
+
+        dropping = asyncio.ensure_future(node.administer(drop))
+        await asyncio.sleep(0.1)
+
+        assert [record.table.name for record in node.news().records] == ["plain"]
+        with pytest.raises((NotLeader, OutcomeUnknown)):
+            await dropping
+        assert [record.table.name for record in node.news().records] == ["plain"]
+
+    on_cluster(scenario)
+
+
+def test_command_that_waited_for_another_is_refused_if_meta_is_led_elsewhere_by_then() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create(PLAIN)
+        old = cluster.meta_leader()
+        assert old is not None
+        node = cluster.node(old)
+        async with node._meta.lock:
+            dropping = asyncio.ensure_future(
+                node.administer(DeleteTable("0" * 12, "local", "plain"))
+            )
+            cluster.isolate(old)
+            await cluster.until(lambda: not node.leads_meta, "it leads no more")
+
+        with pytest.raises(NotLeader):
+            await dropping
+        assert [record.table.name for record in node.news().records] == ["plain"]
+
+    on_cluster(scenario)
+
+
+def test_large_batch_is_refused_in_part_where_there_is_no_room_for_all_of_it() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        (group,) = groups_of(await cluster.create(PLAIN))
+        node = cluster.node(await cluster.led(group))
+        replica = cluster.replica(await cluster.led(group), group).replica
+        admitted = 0
+
+        def admit() -> None:
+            nonlocal admitted
+            admitted += 1
+            if admitted == 2:
+                raise Throttling("full")
+
+        replica.on_admit.append(admit)
+        puts: list[Put | Delete] = [
+            cluster.a_put("plain", str(number), text="x" * 150_000) for number in range(4)
+        ]
+        answers: list[Answer] = []
+
+        node.asked(Request(1, group, 1, True, WriteAll(puts)), answers.append)
+        await cluster.until(lambda: answers, "an answer")
+
+        done = answers[0].result
+        assert isinstance(done, AllWritten)
+        assert [type(each) for each in done.answers()] == [Written, Written, Throttling, Throttling]
+
+    on_cluster(scenario)
+
+
+def test_node_says_nothing_before_what_it_found_is_flushed() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        (group,) = groups_of(await cluster.create(PLAIN))
+        await cluster.put("plain", "a")
+        number = next(other for other in cluster.members if other != cluster.meta_leader())
+        key = cluster.place("plain", "a")[0]
+        await cluster.stop(number)
+        cluster.disks[number].flushes.clear()
+        cluster.start(number)
+        await asyncio.sleep(0.01)
+        node, answers = cluster.node(number), list[Answer]()
+        said: list[Message] = []
+        node._meta_log._send = lambda node, group, message: said.append(message)
+
+        me, other = ReplicaId(number), next(one for one in cluster.members if one != number)
+        term = node._meta_log.raft.term
+        node.heard(other, [(0, Heartbeat(ReplicaId(other), me, term, 0, 1))])
+        node.asked(Request(1, group, 1, False, Get(key)), answers.append)
+
+        assert said == []
+        assert [type(answer.error) for answer in answers] == [Unavailable]
+        cluster.disks[number].flushes.set()
 
     on_cluster(scenario)
