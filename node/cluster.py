@@ -38,6 +38,7 @@ from gramme.errors import (
     OutcomeUnknown,
     SeamError,
     StalePartition,
+    StaleSource,
     Unavailable,
 )
 from gramme.model.table import Table, TableRecord
@@ -309,11 +310,8 @@ class ClusterNode:
                 return await hosted.write_all(command, request.id)
             case GetTotals():
                 return sum_totals([replica.flushed_state])
-            case IndexWrite():
-                await hosted.take(command)
-                return None
-            case GetFeed():
-                return hosted.feed(command.index)
+            case IndexWrite() | GetFeed():
+                return await hosted.answer_node(command)
 
     # What other nodes say
 
@@ -342,29 +340,32 @@ class ClusterNode:
         await self._ask_leader(group, write)
 
     async def _ask_leader(self, group: int, command: IndexWrite | GetFeed) -> Result:
-        """Ask the leader of a group, whoever that is and whenever there is one. Returns None if the group is gone."""
+        """Ask the leader of a group, whoever that is and whenever there is one. Returns None if the group is gone.
+
+        Raises StaleSource. Whatever else is refused may be granted later, or by another node.
+        """
         while (placed := self._placement(group)) is not None:
             hosted = self.hosted.get(group)
-            nodes = [*placed.values()]
-            if hosted is not None:
-                if hosted.consensus.serving:
-                    if isinstance(command, GetFeed):
-                        return hosted.feed(command.index)
-                    await hosted.take(command)
-                    return None
-                nodes = [hosted.consensus.leader_node, *nodes]
+            here = self._settings.number
+            nodes = (
+                [here] if hosted is not None and hosted.consensus.serving else [*placed.values()]
+            )
             for node in nodes:
-                if node in (0, self._settings.number):
-                    continue
                 try:
-                    answer: Result = await self.transport.calls(node).ask(
-                        group, EPOCH, True, command
-                    )
-                except (NotLeader, Unavailable, OutcomeUnknown, StalePartition):
+                    if node != here:
+                        return await self._ask_node(node, group, command)
+                    if hosted is not None:
+                        return await hosted.answer_node(command)
+                except StaleSource:
+                    raise
+                except (GrammeError, SeamError):
                     continue
-                return answer
             await asyncio.sleep(RETRY_S)
         return None
+
+    async def _ask_node(self, node: int, group: int, command: IndexWrite | GetFeed) -> Result:
+        answer: Result = await self.transport.calls(node).ask(group, EPOCH, True, command)
+        return answer
 
     def _placement(self, group: int) -> dict[int, int] | None:
         for record in self._meta.records():

@@ -74,11 +74,11 @@ class Machine(Member, Protocol):
 
 
 class UnderWay(msgspec.Struct, gc=False):
-    """A round that is proposed: the term it was proposed in and the index of its last entry."""
+    """A round that is proposed: the index of its last entry so far, and entries that the core had no room for yet."""
 
     round: Round
-    term: int
-    last_index: int
+    waiting: deque[bytes]
+    last_index: int = 0
 
 
 class Consensus:
@@ -175,8 +175,9 @@ class Consensus:
             return
         self.raft.tick()
         self.pump()
-        if self._filling.members and self._under_way is None:
-            # What waited for a transfer that came to nothing.
+        waiting = self._filling.members if self._under_way is None else self._under_way.waiting
+        if waiting:
+            # Perhaps for a transfer that came to nothing.
             self._commits.enlist(self)
 
     def step(self, message: Message) -> None:
@@ -203,7 +204,9 @@ class Consensus:
     def collect(self) -> Iterable[Piece]:
         if self._closed:
             return
-        if self._filling.members and self._under_way is None and self.serving:
+        if self._under_way is not None:
+            self._propose_waiting(self._under_way)
+        elif self._filling.members and self.serving:
             self._propose()
         self.pump()
         self._collected, self._todo = self._todo, []
@@ -238,11 +241,22 @@ class Consensus:
         if self.raft.transferring:
             return
         round, self._filling = self._filling, Round()
-        last_index = 0
-        for member in round.members:
-            for entry in member.take(round, shown=False):
-                last_index = self.raft.propose(encode_operations(entry.operations)).index
-        self._under_way = UnderWay(round, self.raft.term, last_index)
+        waiting = deque(
+            encode_operations(entry.operations)
+            for member in round.members
+            for entry in member.take(round, shown=False)
+        )
+        self._under_way = UnderWay(round, waiting)
+        self._propose_waiting(self._under_way)
+
+    def _propose_waiting(self, under_way: UnderWay) -> None:
+        """Propose what there is room for. The rest waits until some of it is applied."""
+        while under_way.waiting:
+            try:
+                under_way.last_index = self.raft.propose(under_way.waiting[0]).index
+            except Refused:
+                return
+            under_way.waiting.popleft()
 
     def _pieces(self, ready: Ready) -> Iterable[Piece]:
         operations: list[Operation] = []
@@ -285,7 +299,9 @@ class Consensus:
     def _applied(self, index: int) -> None:
         self.machine.caught_up()
         under_way = self._under_way
-        if under_way is not None and under_way.last_index <= index:
+        if under_way is not None and under_way.waiting:
+            self._commits.enlist(self)
+        elif under_way is not None and under_way.last_index <= index:
             self._under_way = None
             for member in under_way.round.members:
                 member.settled()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from gramme.commands import AllWritten, Delete, Feed, IndexWrite, Put, WriteAll, Written
+from gramme.commands import AllWritten, Delete, Feed, GetFeed, IndexWrite, Put, WriteAll, Written
 from gramme.errors import NotLeader, Throttling
 from gramme.model.table import TableRecord
 from gramme.node.consensus import Consensus
@@ -90,10 +90,18 @@ class Hosted:
             await self.consensus.confirm()
         return AllWritten.of(answers)
 
+    async def answer_node(self, command: IndexWrite | GetFeed) -> Feed | None:
+        """What other nodes ask. Raises NotLeader, Throttling and StaleSource."""
+        if isinstance(command, GetFeed):
+            return self.feed(command.index)
+        await self.take(command)
+        return None
+
     async def take(self, write: IndexWrite) -> None:
-        """Take rows for an index. Raises NotLeader and StaleSource."""
+        """Take rows for an index. Raises NotLeader, Throttling and StaleSource."""
         if self._target is None:
             raise NotLeader(self.consensus.leader_node)
+        self.consensus.admit()
         await self._target.apply(write)
 
     def feed(self, index: int) -> Feed:

@@ -183,7 +183,13 @@ class Cluster:
 
     def start(self, number: int) -> None:
         process = self.processes[number] = Process(self, number, self.disks[number])
-        self._running[number] = asyncio.get_running_loop().create_task(process.run())
+        task = asyncio.get_running_loop().create_task(process.run())
+        self._running[number] = task
+        task.add_done_callback(lambda task: self._ended(number, task))
+
+    def _ended(self, number: int, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.failures.append(f"node {number} has ended: {error!r}")
 
     async def stop(self, number: int) -> None:
         """End a node as a signal would. What it had written is still there."""
