@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gramme.clock import Clock
@@ -17,7 +17,6 @@ from gramme.codec.frame import Answer, Request
 from gramme.codec.status import NodeStatus
 from gramme.commands import (
     Administration,
-    AllWritten,
     AlterTable,
     CreateTable,
     Delete,
@@ -33,7 +32,6 @@ from gramme.commands import (
     SnapshotRows,
     Update,
     WriteAll,
-    Written,
 )
 from gramme.drive import drive
 from gramme.errors import (
@@ -42,7 +40,7 @@ from gramme.errors import (
     OutcomeUnknown,
     SeamError,
     StalePartition,
-    Throttling,
+    StaleSource,
     Unavailable,
 )
 from gramme.links.api import Refused
@@ -50,29 +48,24 @@ from gramme.model.table import Table, TableRecord
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
-from gramme.node.engine.api import Engine, Family, Row
+from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     decode_settings,
     decode_state,
-    encode_state,
     node_key,
     settings_key,
     state_key,
 )
 from gramme.node.feeds import Feeding
+from gramme.node.founding import Rows, first_meta_rows, last_log_rows
 from gramme.node.group_log import Position, first_log_rows, first_position, load_position
 from gramme.node.hosted import Hosted
 from gramme.node.index_driver import IndexDriver
-from gramme.node.meta import EMPTY_STATE, META_GROUP, Meta, settings_of
+from gramme.node.meta import META_GROUP, Meta, settings_of
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.raft.election import Draw
-from gramme.node.raft.messages import (
-    NOBODY,
-    Configuration,
-    Message,
-    ReplicaId,
-)
+from gramme.node.raft.messages import NOBODY, Message, ReplicaId
 from gramme.node.replica import Replica
 from gramme.node.snapshot_exchange import SnapshotExchange
 from gramme.node.status import node_status
@@ -85,8 +78,6 @@ TICK_S = 0.1
 ALIGN_TICKS = 30
 # Partitions are not split yet.
 EPOCH = 1
-# About a millisecond of proposing a batch.
-SLICE_BYTES_PROPOSED = 256 << 10
 # How often an index's rows are offered to another replica of a group whose leader is not known.
 RETRY_S = 0.05
 # A replica that is to lead a new group asks for votes as often as this, while the others are still being made.
@@ -133,17 +124,20 @@ class ClusterNode:
         self.transport.recognise = self.recognise
         self._commits = CommitLoop(engine, on_failure)
         if load_position(engine, META_GROUP) is None:
-            self._engine.write(_first_meta_rows(settings))
+            self._engine.write(first_meta_rows(settings.number, sorted(settings.members)))
         self._meta_log = self._consensus(META_GROUP)
         members = sorted(settings.members)
         self._meta = Meta(engine, self._meta_log, members, settings.replication)
         self._meta_log.machine = self._meta
+        self._commits.remover = self._meta_log
         self._meta.on_change = self._follow_tables
         self._logs: dict[int, Consensus] = {META_GROUP: self._meta_log}
         # The replicas of tables and indexes, by their groups.
         self.hosted: dict[int, Hosted] = {}
         self._opening: dict[int, _Opening] = {}
         self._snapshots = SnapshotExchange(engine, self._commits, self.transport, self)
+        # Groups whose first rows are being written here.
+        self._founding: dict[int, Position] = {}
         self._feeding: Feeding | None = None
         # Told when tables may have changed.
         self.on_news: Callable[[], None] = lambda: None
@@ -170,6 +164,12 @@ class ClusterNode:
             tasks.create_task(driver.run())
             tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))
             ready.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                # Who waits for a round waits for it to the end, even when cancelled.
+                for log in self._logs.values():
+                    log.close(Unavailable("the node is ending"))
 
     async def _tick(self) -> None:
         ticks = 0
@@ -224,18 +224,26 @@ class ClusterNode:
 
     async def administer(self, command: Administration) -> Table:
         """Raises NotLeader where meta is not led from here."""
-        if not self.leads_meta:
-            raise NotLeader(self._meta_log.leader_node)
         async with self._meta.lock:
-            match command:
-                case CreateTable():
-                    return (await self._meta.create(command)).table
-                case AlterTable():
-                    return (await self._meta.alter(command)).table
-                case DeleteTable():
-                    record = self._meta.find(command)
-                    await self._meta.delete(record).flushed
-                    return record.table
+            if not self.leads_meta:
+                raise NotLeader(self._meta_log.leader_node)
+            try:
+                return await self._administer(command)
+            except GrammeError:
+                # It tells of tables as they are known here. Whoever leads no more may not know of it.
+                await self._meta_log.confirm()
+                raise
+
+    async def _administer(self, command: Administration) -> Table:
+        match command:
+            case CreateTable():
+                return (await self._meta.create(command)).table
+            case AlterTable():
+                return (await self._meta.alter(command)).table
+            case DeleteTable():
+                record = self._meta.find(command)
+                await self._meta.delete(record).flushed
+                return record.table
 
     def _follow_tables(self) -> None:
         """Have the replicas that meta places here, and no others."""
@@ -247,29 +255,44 @@ class ClusterNode:
             for settings in settings_of(record)
         }
         for group in [group for group in self.hosted if group not in wanted]:
-            self.set_aside(group)
+            self._remove(group)
+        founding: list[Operation] = []
+        for group in [group for group in self._founding if group not in wanted]:
+            del self._founding[group]
+            founding += last_log_rows(group)
         for group, (record, settings) in wanted.items():
             hosted = self.hosted.get(group)
             if hosted is None:
-                self._host(record, settings)
+                founding += self._host(record, settings)
             else:
                 hosted.follow(record)
+        if founding:
+            # By the commit loop, for which a stall of the engine is no more than a reason to wait.
+            self._commits.enlist(Rows(founding, self._follow_tables))
         self.on_news()
 
-    def _host(self, record: TableRecord, named: ReplicaSettings) -> None:
+    def _host(self, record: TableRecord, named: ReplicaSettings) -> Sequence[Operation]:
+        """Open a replica of this node, if there is to be one; or give its first rows, to be written before that."""
         group = named.group
         if self._snapshots.is_incomplete(group):
-            return
-        position = load_position(self._engine, group)
-        if position is None:
+            return ()
+        if load_position(self._engine, group) is None:
             position = first_position(self._settings.number, record.placement[group])
-            if position is None:
-                return
-            self._engine.write(first_log_rows(group, position))
-            if next(iter(position.nodes.values())) == self._settings.number:
-                self._opening[group] = _Opening(self._open(record, group))
-                return
-        self._open(record, group)
+            if position is None or group in self._founding:
+                return ()
+            self._founding[group] = position
+            return first_log_rows(group, position)
+        consensus = self._open(record, group)
+        founded = self._founding.pop(group, None)
+        if founded is not None and next(iter(founded.nodes.values())) == self._settings.number:
+            self._opening[group] = _Opening(consensus)
+        return ()
+
+    def _remove(self, group: int) -> None:
+        """Take no part in a group any more."""
+        self.hosted.pop(group).stop()
+        self._logs.pop(group).close(Unavailable(f"group {group} is not here any more"))
+        self._opening.pop(group, None)
 
     def _open(self, record: TableRecord, group: int) -> Consensus:
         assert self._feeding is not None
@@ -298,17 +321,14 @@ class ClusterNode:
     # What routers and other nodes ask
 
     def asked(self, request: Request, answer: Callable[[Answer], None]) -> None:
+        """Answer a request, whatever is in it."""
         drive(self._perform(request), _finish, (request.number, answer))
 
     # Replicas that are replaced by snapshots
 
     def set_aside(self, group: int) -> None:
-        hosted = self.hosted.pop(group, None)
-        if hosted is not None:
-            hosted.stop()
-            hosted.consensus.close()
-            del self._logs[group]
-            self._opening.pop(group, None)
+        if group in self.hosted:
+            self._remove(group)
 
     def host(self, group: int) -> None:
         found = self.settings_of(group)
@@ -350,37 +370,18 @@ class ClusterNode:
             case Scan():
                 return await replica.scan(command)
             case WriteAll():
-                return await self._write_all(replica, command, request.id)
+                return await hosted.write_all(command, request.id)
             case GetTotals():
                 return sum_totals([replica.flushed_state])
-            case IndexWrite():
-                await hosted.take(command)
-                return None
-            case GetFeed():
-                return hosted.feed(command.index)
-
-    async def _write_all(self, replica: Replica, command: WriteAll, id: bytes) -> AllWritten:
-        writes, answers = command.writes, list[Written | Throttling]()
-        rounds = set()
-        while writes:
-            try:
-                begun = replica.begin(writes, SLICE_BYTES_PROPOSED, id)
-            except Throttling as refusal:
-                # Of these only: what was proposed before them will be done.
-                answers += [refusal] * len(writes)
-                break
-            rounds |= begun.rounds
-            answers += begun.answers
-            writes = writes[len(begun.answers) :]
-            if writes:
-                await asyncio.sleep(0)
-        for round in rounds:
-            await round.flushed
-        return AllWritten.of(answers)
+            case IndexWrite() | GetFeed():
+                return await hosted.answer_node(command)
 
     # What other nodes say
 
     def heard(self, node: int, messages: list[tuple[int, Message]]) -> None:
+        if self._feeding is None:
+            # What was found on disk is not known to be flushed, and must not be spoken of.
+            return
         stirred: dict[int, Consensus] = {}
         for group, message in messages:
             log = self._logs.get(group)
@@ -403,43 +404,38 @@ class ClusterNode:
         await self._ask_leader(group, write)
 
     async def _ask_leader(self, group: int, command: IndexWrite | GetFeed) -> Result:
-        """Ask the leader of a group, whoever that is and whenever there is one. Returns None if the group is gone."""
+        """Ask the leader of a group, whoever that is and whenever there is one. Returns None if the group is gone.
+
+        Raises StaleSource. Whatever else is refused may be granted later, or by another node.
+        """
         while (placed := self._placement(group)) is not None:
             hosted = self.hosted.get(group)
-            nodes = [*placed.values()]
-            if hosted is not None:
-                if hosted.consensus.serving:
-                    if isinstance(command, GetFeed):
-                        return hosted.feed(command.index)
-                    await hosted.take(command)
-                    return None
-                nodes = [hosted.consensus.leader_node, *nodes]
+            here = self._settings.number
+            nodes = (
+                [here] if hosted is not None and hosted.consensus.serving else [*placed.values()]
+            )
             for node in nodes:
-                if node in (0, self._settings.number):
-                    continue
                 try:
-                    answer: Result = await self.transport.calls(node).ask(
-                        group, EPOCH, True, command
-                    )
-                except (NotLeader, Unavailable, OutcomeUnknown, StalePartition):
+                    if node != here:
+                        return await self._ask_node(node, group, command)
+                    if hosted is not None:
+                        return await hosted.answer_node(command)
+                except StaleSource:
+                    raise
+                except (GrammeError, SeamError):
                     continue
-                return answer
             await asyncio.sleep(RETRY_S)
         return None
+
+    async def _ask_node(self, node: int, group: int, command: IndexWrite | GetFeed) -> Result:
+        answer: Result = await self.transport.calls(node).ask(group, EPOCH, True, command)
+        return answer
 
     def _placement(self, group: int) -> dict[int, int] | None:
         for record in self._meta.records():
             if group in record.placement:
                 return record.placement[group]
         return None
-
-
-def _first_meta_rows(settings: ClusterSettings) -> Iterable[Row]:
-    nodes = {number: number for number in sorted(settings.members)}
-    voters = tuple(ReplicaId(number) for number in nodes)
-    position = Position(ReplicaId(settings.number), 0, 0, Configuration(voters), nodes)
-    state = Row(Family.RAFT, state_key(META_GROUP), encode_state(EMPTY_STATE))
-    return [state, *first_log_rows(META_GROUP, position)]
 
 
 def _finish(

@@ -64,6 +64,8 @@ class CommitLoop:
         self._filling = Round()
         # In the order they came: a dictionary, because a set has no order.
         self._enlisted: dict[Logged, None] = {}
+        # Who may remove other groups with all their rows.
+        self.remover: Logged | None = None
         self._wake = asyncio.Event()
         # Set between two passes.
         self._resting = asyncio.Event()
@@ -130,6 +132,9 @@ class CommitLoop:
 
     async def _commit(self, round: Round) -> None:
         groups, self._enlisted = self._enlisted, {}
+        if self.remover in groups:
+            # Last: rows that others still write go with all the rest.
+            groups[self.remover] = groups.pop(self.remover)
         self._writing_bytes = round.size_bytes
         pieces = [
             (entry.operations, entry.size_bytes)
@@ -139,7 +144,8 @@ class CommitLoop:
         for group in groups:
             pieces += group.collect()
         await self._write_all(pieces)
-        flushing = [group for group in groups if group.written()]
+        # It is told first, so that they are closed before they look for what is gone.
+        flushing = [group for group in reversed(groups) if group.written()]
         if round.members or flushing:
             await self._engine.flush()
         self._writing_bytes = 0

@@ -42,7 +42,7 @@ from gramme.node.raft.messages import (
     decode_membership,
 )
 from gramme.node.raft.ready import Ready, Role, SoftState
-from gramme.node.raft.refusals import Refused, TooMuchUncommitted
+from gramme.node.raft.refusals import Refused
 from gramme.node.raft.settings import Settings
 from gramme.node.reads import Reads
 
@@ -126,21 +126,12 @@ class Consensus:
         self._compacted: list[Operation] = []
         self._reads = Reads(self._begin_read)
 
-    def close(self) -> None:
-        """Do nothing any more: the replica is gone, or will be another one."""
-        self._closed = True
-        self._todo = []
-        self._commits.forget(self)
-        if self._leading_term:
-            self._leading_term = 0
-            self._lose()
-
     # To the replica it is a commit loop
 
     @property
     def serving(self) -> bool:
         """Whether this replica leads, and may evaluate."""
-        return self._leading_term == self.raft.term and self.raft.serving
+        return not self._closed and self._leading_term == self.raft.term and self.raft.serving
 
     @property
     def leader_node(self) -> int:
@@ -170,14 +161,27 @@ class Consensus:
             raise NotLeader(self.leader_node)
         await self._reads.join()
 
+    def close(self, error: Exception) -> None:
+        """Do nothing any more, and tell everybody who waits: the group is removed from here, or the node ends.
+
+        The commit loop may be in the middle of a round with this group. What the group was to write then is void.
+        """
+        self._closed = True
+        self._todo, self._collected, self._compacted = [], [], []
+        self._commits.forget(self)
+        self._leading_term = 0
+        self._lose(error)
+
     # To the network and the clock it is a core of Raft
 
     def tick(self) -> None:
+        if self._closed:
+            return
         self.raft.tick()
         self.pump()
-        under_way = self._under_way
-        if self._filling.members if under_way is None else under_way.waiting:
-            # What waited for a transfer that came to nothing.
+        waiting = self._filling.members if self._under_way is None else self._under_way.waiting
+        if waiting:
+            # Perhaps for a transfer that came to nothing.
             self._commits.enlist(self)
 
     def hear(self, node: int, message: Message) -> None:
@@ -222,6 +226,8 @@ class Consensus:
     # To the commit loop it is a group with something to write
 
     def collect(self) -> Iterable[Piece]:
+        if self._closed:
+            return
         if self.serving:
             self._propose()
         self.pump()
@@ -270,7 +276,7 @@ class Consensus:
         while under_way is not None and under_way.waiting:
             try:
                 under_way.last_index = self.raft.propose(under_way.waiting[0]).index
-            except TooMuchUncommitted:
+            except Refused:
                 # When some of it is applied there is room for more.
                 return
             under_way.waiting.popleft()
@@ -352,17 +358,18 @@ class Consensus:
             state.role is not Role.LEADER or state.term != self._leading_term
         ):
             self._leading_term = 0
-            self._lose()
+            self.machine.follow()
+            self._lose(NotLeader(self.leader_node))
         self.on_leader()
 
-    def _lose(self) -> None:
-        self.machine.follow()
+    def _lose(self, error: Exception) -> None:
+        """Tell everybody who waits: of what is proposed nobody knows what will come, and the rest was not done."""
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
             under_way.round.flushed.fail(OutcomeUnknown())
         filling, self._filling = self._filling, Round()
-        filling.flushed.fail(NotLeader(self.leader_node))
-        self._reads.refuse_all(NotLeader(self.leader_node))
+        filling.flushed.fail(error)
+        self._reads.refuse_all(error)
 
     def _begin_read(self, context: int) -> None:
         try:

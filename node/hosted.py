@@ -8,15 +8,20 @@ when it ceases to.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
-from gramme.commands import Feed, IndexWrite
-from gramme.errors import NotLeader
+from gramme.commands import AllWritten, Delete, Feed, GetFeed, IndexWrite, Put, WriteAll, Written
+from gramme.errors import NotLeader, Throttling
 from gramme.model.table import TableRecord
 from gramme.node.consensus import Consensus
 from gramme.node.feeds import Feeding, Feeds, while_leading
+from gramme.node.proposals import Round
 from gramme.node.replica import Replica
 from gramme.node.request_ids import Sweeper
 from gramme.node.tail.target import IndexTarget
+
+# About a millisecond of proposing a batch.
+SLICE_BYTES_PROPOSED = 256 << 10
 
 
 class Hosted:
@@ -61,10 +66,42 @@ class Hosted:
             self._sweeping.cancel()
             self._sweeping = None
 
+    async def write_all(self, command: WriteAll, id: bytes) -> AllWritten:
+        """Do writes side by side. Those that there is no room for are refused, each by itself."""
+        writes: Sequence[Put | Delete] = command.writes
+        answers: list[Written | Throttling] = []
+        rounds: dict[Round, None] = {}
+        unchanged = False
+        while writes:
+            try:
+                begun = self.replica.begin(writes, SLICE_BYTES_PROPOSED, id)
+            except Throttling as refusal:
+                answers += [refusal] * len(writes)
+                break
+            rounds |= dict.fromkeys(begun.rounds)
+            unchanged |= begun.unchanged
+            answers += begun.answers
+            writes = writes[len(begun.answers) :]
+            if writes:
+                await asyncio.sleep(0)
+        for round in rounds:
+            await round.flushed
+        if unchanged:
+            await self.consensus.confirm()
+        return AllWritten.of(answers)
+
+    async def answer_node(self, command: IndexWrite | GetFeed) -> Feed | None:
+        """What other nodes ask. Raises NotLeader, Throttling and StaleSource."""
+        if isinstance(command, GetFeed):
+            return self.feed(command.index)
+        await self.take(command)
+        return None
+
     async def take(self, write: IndexWrite) -> None:
-        """Take rows for an index. Raises NotLeader and StaleSource."""
+        """Take rows for an index. Raises NotLeader, Throttling and StaleSource."""
         if self._target is None:
             raise NotLeader(self.consensus.leader_node)
+        self.consensus.admit()
         await self._target.apply(write)
 
     def feed(self, index: int) -> Feed:

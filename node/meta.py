@@ -146,7 +146,8 @@ class Meta:
             record, table=table, index_partitions=partitions, placement=placement
         )
         operations = [_record_row(remaining), *_last_rows(record, index.id, index.name)]
-        self._records[_name(table)] = remaining
+        if not self._nodes:
+            self._records[_name(table)] = remaining
         return remaining, self._propose(operations)
 
     def find(self, command: DeleteTable) -> TableRecord:
@@ -198,7 +199,9 @@ class Meta:
         operations.extend(_last_rows(record, record.table.id, None))
         for index in record.table.indexes:
             operations.extend(_last_rows(record, index.id, index.name))
-        del self._records[_name(record.table)]
+        if not self._nodes:
+            # In a cluster it has not happened before the log says so, and may never.
+            del self._records[_name(record.table)]
         return self._propose(operations)
 
     def _place(self, command: CreateTable) -> TableRecord:

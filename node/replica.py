@@ -61,11 +61,16 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class Begun(msgspec.Struct):
-    """Writes that are proposed: their answers, to be given once all the rounds are flushed."""
+    """Writes that are proposed: their answers, to be given once all the rounds are flushed.
+
+    `unchanged` tells that one of the answers is about an item as it is applied, which a replica that leads no more may
+    not know to be old.
+    """
 
     answers: list[Written]
     rounds: set[Round]
     size_bytes: int
+    unchanged: bool = False
 
 
 class Replica:
@@ -249,6 +254,8 @@ class Replica:
                     break
             elif pending is not None:
                 begun.rounds.add(pending.round)
+            else:
+                begun.unchanged = True
         return begun
 
     def _propose_item(self, key: bytes, old: bytes | None, outcome: Outcome, id: bytes) -> Round:

@@ -24,6 +24,7 @@ from gramme.node.engine.keyspace import (
     fence_key,
     token_bound,
 )
+from gramme.node.proposals import Round
 from gramme.node.replica import Pending, Replica
 
 
@@ -43,9 +44,14 @@ class IndexTarget:
         stamp = self._replica.next_stamp()
         replaced: list[tuple[bytes | None, Row]] = []
         newest: dict[bytes, tuple[bytes | None, Version]] = {}
+        known: dict[Round, None] = {}
         for row in write.rows:
             stored, version = newest.get(row.key) or self._current(row.key)
             if version is not None and row.version <= version:
+                # It may have been sent before, and be on its way still.
+                current = self._replica.current(row.key)
+                if isinstance(current, Pending):
+                    known[current.round] = None
                 continue
             item = item_row(self._replica.row_key(row.key), row.body, row.size, row.version, stamp)
             if row.body is not None or stored is not None:
@@ -58,6 +64,8 @@ class IndexTarget:
             round = self._replica.propose(operations, replaced, stamp)
             for key, (stored, version) in newest.items():
                 self._replica.remember(key, Pending(stored, version, round))
+            known[round] = None
+        for round in known:
             await round.flushed
 
     def _fence(self, write: IndexWrite) -> list[Operation]:

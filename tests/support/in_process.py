@@ -41,6 +41,8 @@ SEED = b"s" * 16
 NOW_MS = 1_700_000_000_000
 FLUSH_S = 0.001
 WAIT_S = 60.0
+# A minute of three nodes that have little to do.
+STEPS_MAX = 1_000_000
 POLL_S = 0.01
 PAGE_BYTES = 1 << 20
 ROUTER = "router"
@@ -58,7 +60,7 @@ def on_cluster(
     index_delay_ms: int = 0,
 ) -> None:
     """Run `scenario` with a cluster that has a leader and a router that knows of it."""
-    loop = DeterministicLoop(Random(f"{seed}/loop"))
+    loop = DeterministicLoop(Random(f"{seed}/loop"), STEPS_MAX)
 
     async def run() -> None:
         cluster = Cluster(nodes, replication, seed, index_delay_ms)
@@ -181,7 +183,13 @@ class Cluster:
 
     def start(self, number: int) -> None:
         process = self.processes[number] = Process(self, number, self.disks[number])
-        self._running[number] = asyncio.get_running_loop().create_task(process.run())
+        task = asyncio.get_running_loop().create_task(process.run())
+        self._running[number] = task
+        task.add_done_callback(lambda task: self._ended(number, task))
+
+    def _ended(self, number: int, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.failures.append(f"node {number} has ended: {error!r}")
 
     async def stop(self, number: int) -> None:
         """End a node as a signal would. What it had written is still there."""

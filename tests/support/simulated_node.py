@@ -14,6 +14,7 @@ import msgspec
 
 from gramme.clock import Clock
 from gramme.commands import SnapshotRows
+from gramme.errors import Unavailable
 from gramme.model.table import TableRecord
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
@@ -240,7 +241,7 @@ class SimulatedNode:
     def set_aside(self, group: int) -> None:
         found = self.groups.pop(group, None)
         if found is not None:
-            found.consensus.close()
+            found.consensus.close(Unavailable("set aside"))
 
     def host(self, group: int) -> None:
         self.open(group)
