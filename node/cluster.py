@@ -36,12 +36,14 @@ from gramme.commands import (
 from gramme.drive import drive
 from gramme.errors import (
     GrammeError,
+    InternalServerError,
     NotLeader,
     OutcomeUnknown,
     SeamError,
     StalePartition,
     StaleSource,
     Unavailable,
+    ValidationError,
 )
 from gramme.links.api import Refused
 from gramme.model.table import Table, TableRecord
@@ -78,6 +80,8 @@ TICK_S = 0.1
 ALIGN_TICKS = 30
 # Partitions are not split yet.
 EPOCH = 1
+# Of a new table: more than any router asks for.
+PARTITIONS_MAX = 1_024
 # How often an index's rows are offered to another replica of a group whose leader is not known.
 RETRY_S = 0.05
 # A replica that is to lead a new group asks for votes as often as this, while the others are still being made.
@@ -237,6 +241,8 @@ class ClusterNode:
     async def _administer(self, command: Administration) -> Table:
         match command:
             case CreateTable():
+                if not 1 <= command.partitions <= PARTITIONS_MAX:
+                    raise ValidationError(f"partitions must be from 1 to {PARTITIONS_MAX}")
                 return (await self._meta.create(command)).table
             case AlterTable():
                 return (await self._meta.alter(command)).table
@@ -347,6 +353,8 @@ class ClusterNode:
         return self._logs.get(group)
 
     async def _perform(self, request: Request) -> Result:
+        if self._feeding is None:
+            raise Unavailable("the node is starting")
         if isinstance(request.command, SnapshotRows):
             await self._snapshots.take(request.group, request.command)
             return None
@@ -363,6 +371,9 @@ class ClusterNode:
         match command:
             case Get():
                 return await replica.get(command)
+            case Put() | Update() | Delete() | WriteAll() if replica.settings.index is not None:
+                # Its rows come from the changes of its table, with their versions.
+                raise InternalServerError
             case Put() | Update() | Delete():
                 return await replica.write(command, request.id)
             case Query():

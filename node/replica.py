@@ -24,7 +24,8 @@ from gramme.clock import Clock
 from gramme.codec.item import body_of, size_of
 from gramme.codec.json import decode_item, encode_item
 from gramme.commands import Delete, Found, Get, Page, Put, Query, Scan, Write, Written
-from gramme.errors import GrammeError
+from gramme.errors import GrammeError, ValidationError
+from gramme.model.values import TOO_LARGE
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import change_row, item_row, local_rows
 from gramme.node.engine.api import Engine, Family, Operation, Row
@@ -50,6 +51,9 @@ from gramme.partitions import TOKEN_BYTES
 LOCAL_REGION = 0
 # A hybrid logical clock: milliseconds above, a counter below.
 CLOCK_COUNTER_BITS = 16
+# What an item may put into an entry that is sent to other nodes. The item before it may be there twice, in a change and in
+# an answer, and the three together must fit into a frame.
+WRITE_BYTES_MAX = 5 << 20
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -259,6 +263,8 @@ class Replica:
         return begun
 
     def _propose_item(self, key: bytes, old: bytes | None, outcome: Outcome, id: bytes) -> Round:
+        if self._replicated:
+            self._check_entry(outcome.new)
         proposals = self._proposals
         entry = proposals.entry()
         version = next_version(entry)
@@ -286,6 +292,16 @@ class Replica:
             self._request_ids.propose(id, outcome.written, round)
         self._proposed[key] = Pending(stored, version, round)
         return round
+
+    def _check_entry(self, new: bytes | None) -> None:
+        """Raises ValidationError for an item that no entry can hold: followers would not get it, nor what comes after.
+
+        An item of numbers such as 1E125 counts as little and is written with all their digits, once for itself, once
+        for each local index and once in a change. What it replaces is in the entry too, but passed this itself.
+        """
+        copies = 1 + len(self._table.local_indexes) + self.watched
+        if new is not None and copies * len(new) > WRITE_BYTES_MAX:
+            raise ValidationError(TOO_LARGE)
 
     def _pending(self, key: bytes) -> Pending | None:
         """The newest proposed row, if it is not flushed yet."""

@@ -57,6 +57,8 @@ ID_COUNTER_BYTES = 6
 # Between two rounds of asking everybody who might lead.
 PAUSE_S = 0.03
 PAUSE_S_MAX = 0.25
+# Followed one after the other before somebody else is asked.
+HINTS_MAX = 2
 
 
 class NodeLink:
@@ -115,14 +117,13 @@ class NodeLink:
         try:
             said = decode_to_router(frame)
             answers = decode_answers(said.answers) if said.answers else []
-            outcomes = [(number, decode_outcome(encoded)) for number, encoded in said.outcomes]
         except BadFrame:
             if self.link is not None:
                 self.link.reset("that was no frame")
             return
         self.calls.answered(answers)
-        for number, outcome in outcomes:
-            self.calls.settle(number, outcome)
+        for number, outcome in said.outcomes:
+            self.calls.settle(number, _outcome(outcome))
         if said.news is not None:
             self._on_news(said.news)
 
@@ -131,7 +132,9 @@ class NodeLink:
             self._flush()
 
     def on_down(self, down: Down) -> None:
-        self._administration.clear()
+        unsent, self._administration = self._administration, []
+        for number, _ in unsent:
+            self.calls.settle(number, Unavailable(down.reason))
         self.calls.broken(down.reason)
         self.down = down
         self._on_down()
@@ -186,6 +189,9 @@ class RemoteNodes:
             for group, placed in record.placement.items()
         }
         self._tables = {record.table.id: record.table for record in news.records}
+        for group in [group for group in self._leaders if group not in self._placement]:
+            if group != META:
+                del self._leaders[group]
         self._learner.learn(news)
         self._news.set()
         self._news = asyncio.Event()
@@ -218,8 +224,12 @@ class RemoteNodes:
 
         async def of_partition(partition: Partition, positions: list[int]) -> None:
             command = WriteAll([writes[position][1] for position in positions])
-            done = await self._ask(partition, True, command, self._new_id())
-            answers.update(zip(positions, done.answers(), strict=True))
+            try:
+                done = await self._ask(partition, True, command, self._new_id())
+            except Throttling as refusal:
+                answers.update(dict.fromkeys(positions, refusal))
+            else:
+                answers.update(zip(positions, done.answers(), strict=True))
 
         await self._side_by_side([of_partition(*place) for place in places.values()])
         return [answers[position] for position in range(len(writes))]
@@ -282,7 +292,7 @@ class RemoteNodes:
         def ask(link: NodeLink) -> asyncio.Future[Any]:
             return link.calls.ask(group, partition.epoch, strong, command, id)
 
-        return await self._try(nodes, group, ask, strong=strong)
+        return await self._try(nodes, group, ask, strong=strong, writes=bool(id))
 
     async def _try(
         self,
@@ -291,13 +301,18 @@ class RemoteNodes:
         ask: Callable[[NodeLink], asyncio.Future[Any]],
         *,
         strong: bool = True,
+        writes: bool = False,
         once: bool = False,
     ) -> Any:
-        """Ask one after the other until one answers; if it must be the group's leader, who that was last time first."""
+        """Ask one after the other until one answers; if it must be the group's leader, who that was last time first.
+
+        `writes` tells that it may have been done, by somebody who did not say so, when another one refuses it for now.
+        """
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + DEADLINE_S
         pause_s = PAUSE_S
-        turn = 0
+        turn = hints = 0
+        unknown = False
         hint = self._leaders.get(group, 0) if strong else 0
         while True:
             number = hint or nodes[turn % len(nodes)]
@@ -307,12 +322,18 @@ class RemoteNodes:
                 try:
                     answer = await ask(link)
                 except NotLeader as refusal:
-                    hint = refusal.hint if refusal.hint != number else 0
+                    hints += 1
+                    # While leaders change, two nodes may each take the other one for it.
+                    hint = refusal.hint if refusal.hint != number and hints <= HINTS_MAX else 0
                 except (Unavailable, StalePartition):
                     pass
+                except Throttling:
+                    if not unknown:
+                        raise
                 except OutcomeUnknown:
                     if once:
                         raise InternalServerError from None
+                    unknown = writes
                 else:
                     if strong:
                         self._leaders[group] = number
@@ -326,6 +347,7 @@ class RemoteNodes:
                 raise InternalServerError
             if not hint:
                 turn += 1
+                hints = 0
                 if not turn % len(nodes):
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, PAUSE_S_MAX)
@@ -349,6 +371,13 @@ class RemoteNodes:
 
 
 META = 0
+
+
+def _outcome(encoded: bytes) -> Table | Exception:
+    try:
+        return decode_outcome(encoded)
+    except BadFrame as error:
+        return OutcomeUnknown(f"the outcome cannot be read: {error}")
 
 
 def _sum(found: Sequence[Totals]) -> Totals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import pytest
@@ -31,9 +32,10 @@ from gramme.errors import (
     StalePartition,
     Throttling,
     Unavailable,
+    ValidationError,
 )
 from gramme.expressions.placeholders import Placeholders
-from gramme.node.engine.api import Family
+from gramme.node.engine.api import Family, Operation, WriteStall
 from gramme.node.engine.keyspace import group_range, log_range, token_bound
 from gramme.node.raft.messages import Heartbeat, Message, ReplicaId
 from gramme.partitions import TOKEN_SPACE
@@ -515,5 +517,127 @@ def test_node_says_nothing_before_what_it_found_is_flushed() -> None:
         assert said == []
         assert [type(answer.error) for answer in answers] == [Unavailable]
         cluster.disks[number].flushes.set()
+
+    on_cluster(scenario)
+
+
+def test_write_that_no_log_could_carry_is_refused_and_its_partition_goes_on() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create(INDEXED)
+        # An item of many numbers such as 1E125 is small in DynamoDB's eyes.
+        await cluster.put("indexed", "a", text="x" * (2 << 20))
+
+        with pytest.raises(ValidationError):
+            await cluster.put("indexed", "a", text="x" * (3 << 20))
+
+        await cluster.put("indexed", "a", text="small")
+        assert await cluster.get("indexed", "a") == {"id": {"S": "a"}, "text": {"S": "small"}}
+
+    on_cluster(scenario)
+
+
+@pytest.mark.parametrize("partitions", [-1, 0, 1 << 40])
+def test_table_of_impossible_partitions_is_refused(partitions: int) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        with pytest.raises(ValidationError):
+            await cluster.router.administer(CreateTable(replace(PLAIN, id=0), partitions))
+
+        await cluster.create(PLAIN)
+
+    on_cluster(scenario)
+
+
+def test_stall_of_the_engine_while_a_table_is_made_is_only_a_delay() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        stalls = 0
+
+        def stalling(
+            write: Callable[[Iterable[Operation]], None],
+        ) -> Callable[[Iterable[Operation]], None]:
+            def stall(operations: Iterable[Operation]) -> None:
+                nonlocal stalls
+                if cluster.random.random() < 0.5:
+                    stalls += 1
+                    raise WriteStall
+                write(operations)
+
+            return stall
+
+        for disk in cluster.disks.values():
+            disk.write = stalling(disk.write)  # type: ignore[assignment,method-assign]
+
+        await cluster.create(PLAIN, partitions=4)
+        await cluster.until(lambda: replicas(cluster) == 4 * 3, "all replicas are there")
+
+        for id in "abcd":
+            await cluster.put("plain", id)
+        assert stalls
+
+    on_cluster(scenario)
+
+
+def test_waiting_write_survives_a_change_of_leaders() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        (group,) = groups_of(await cluster.create(PLAIN))
+        cluster.isolate(await cluster.led(group))
+
+        done = await cluster.put("plain", "a", n="1")
+
+        assert done.new_size
+        assert await cluster.get("plain", "a") is not None
+
+    on_cluster(scenario)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_writes_go_on_while_nodes_crash_in_turn(seed: int) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create(INDEXED, partitions=2)
+        written: dict[str, str] = {}
+
+        async def write(name: str) -> None:
+            for count in range(30):
+                with suppress(InternalServerError):
+                    await cluster.put("indexed", name, colour=f"{count}")
+                    written[name] = str(count)
+                await asyncio.sleep(0.1)
+
+        async with asyncio.TaskGroup() as tasks:
+            for name in "abcd":
+                tasks.create_task(write(name))
+            for number in (1, 2, 3):
+                await asyncio.sleep(0.5 + seed / 7)
+                await cluster.crash(number)
+                await asyncio.sleep(0.7)
+                cluster.start(number)
+
+        for name, count in written.items():
+            item = await cluster.get("indexed", name)
+            assert item is not None
+            assert int(item["colour"]["S"]) >= int(count)
+        while await cluster.index_ids("indexed", "by-colour") != set("abcd"):
+            await asyncio.sleep(0.1)
+
+    on_cluster(scenario, seed=seed)
+
+
+def test_index_takes_rows_from_its_table_only() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        entry = await cluster.create(INDEXED)
+        (part,) = entry.index_partitions["by-colour"].partitions
+        number, answers = await cluster.led(part.group), list[Answer]()
+        put = cluster.a_put("indexed", "a", colour="red")
+
+        for command in (put, WriteAll([put]), Delete(put.key)):
+            request = Request(1, part.group, 1, True, command, b"i" * 16)
+            cluster.node(number).asked(request, answers.append)
+        await cluster.until(lambda: len(answers) == 3, "they are answered")
+
+        assert {type(answer.error) for answer in answers} == {InternalServerError}
+        for other in cluster.members:
+            await cluster.crash(other)
+            cluster.start(other)
+        await cluster.led(part.group)
+        await cluster.put("indexed", "b", colour="red")
 
     on_cluster(scenario)
