@@ -88,8 +88,8 @@ def test_what_cannot_start_whole_leaves_nothing_running(tmp_path: Path) -> None:
 
     assert failure.value.code == 1
     assert "gramme: router-1 did not start: credentials" in failure.value.output
+    # Told to stop before it has begun, the node ends without a word.
     assert [part["pid"] for part in cluster.parts()] == [0, 0]
-    assert "stopped" in (tmp_path / "c" / "node-1.log").read_text()
 
 
 def test_a_second_cluster_on_the_same_directory_is_refused(tmp_path: Path) -> None:
