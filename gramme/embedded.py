@@ -11,7 +11,6 @@ import contextlib
 import os
 import shutil
 import socket
-import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from gramme.clock import Clock, SystemClock, VirtualClock
-from gramme.loopback import is_loopback
 from gramme.node.engine.api import Engine
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory, DirectoryRefused
 from gramme.node.engine.failpoints import FailingEngine, parse_failpoints
@@ -28,15 +26,13 @@ from gramme.node.opening import open_rocks
 from gramme.node.server import Node, NodeSettings
 from gramme.open_files import allowed
 from gramme.router.catalog import Catalog, entry_of
-from gramme.router.http.auth import Authenticate
-from gramme.router.http.credentials import CredentialsRefused, read_credentials
+from gramme.router.http.callers import authenticate
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.limits import Limits
 from gramme.router.http.server import HttpServer
-from gramme.router.http.verifier import Verifier
 from gramme.router.operations.all import OPERATIONS
 from gramme.router.operations.context import Context
-from gramme.start import StartRefused, run
+from gramme.start import StartRefused, end_process, run
 
 ENVIRONMENT_PREFIX = "GRAMME_"
 PARTITIONS_MAX = 256
@@ -119,10 +115,20 @@ class Server:
 @contextlib.asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Server]:
     """Start a server, and stop it cleanly at the end. Raises StartRefused."""
-    authenticate = _authenticate(settings)
+    try:
+        authenticated = authenticate(
+            settings.credentials, settings.host, insecure_bind=settings.insecure_bind
+        )
+    except OSError as error:
+        raise _unheard(settings, error) from error
     with _open_engine(settings) as (engine, seed):
         clock = _clock(settings)
-        node = Node(engine, clock, NodeSettings(seed, settings.index_delay_ms), _fail(settings))
+        node = Node(
+            engine,
+            clock,
+            NodeSettings(seed, settings.index_delay_ms),
+            end_process("memory" if settings.in_memory else settings.data),
+        )
         catalog = Catalog(seed)
         node.on_table = lambda record: catalog.put(entry_of(record))
         node.on_drop = catalog.drop
@@ -134,7 +140,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             settings.table_delay_ms,
             lambda: f"{_shown_host(settings.host)}:{http.port}",
         )
-        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticate), _limits())
+        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticated), _limits())
         async with asyncio.TaskGroup() as tasks:
             ready = asyncio.Event()
             tasks.create_task(node.run(ready))
@@ -184,30 +190,6 @@ def serving(**overrides: Any) -> Iterator[Server]:
         for call in stop:
             call()
         thread.join()
-
-
-def _authenticate(settings: Settings) -> Authenticate | None:
-    """How callers are told apart; None if everybody may ask, which nobody from outside may."""
-    if settings.credentials:
-        try:
-            credentials = read_credentials(Path(settings.credentials))
-        except CredentialsRefused as error:
-            raise StartRefused(str(error)) from error
-        # Clients sign by the system's time, also when the server's own stands still.
-        return Verifier(credentials, SystemClock()).caller
-    if not settings.insecure_bind and not _is_loopback(settings):
-        raise StartRefused(
-            f"without credentials everybody who can reach {settings.host or 'any address'} could do everything: "
-            "give --credentials, or --insecure-bind if that is meant"
-        )
-    return None
-
-
-def _is_loopback(settings: Settings) -> bool:
-    try:
-        return is_loopback(settings.host)
-    except OSError as error:
-        raise _unheard(settings, error) from error
 
 
 def _unheard(settings: Settings, error: OSError) -> StartRefused:
@@ -287,17 +269,6 @@ def _sweep(parent: Path) -> None:
 def _clock(settings: Settings) -> Clock:
     system = SystemClock()
     return VirtualClock(system.now_ms()) if settings.clock == "virtual" else system
-
-
-def _fail(settings: Settings) -> Callable[[str], None]:
-    where = "memory" if settings.in_memory else settings.data
-
-    def fail(what: str) -> None:
-        """End the process at once: nobody knows what the disk holds, so nothing more may be answered."""
-        print(f"gramme: {what}; data directory: {where}. Stopping.", file=sys.stderr, flush=True)
-        os._exit(1)
-
-    return fail
 
 
 def _parse(name: str, text: str, kind: type) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -51,6 +52,17 @@ def stop_on_signal() -> asyncio.Event:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     return stop
+
+
+def end_process(data: str) -> Callable[[str], None]:
+    """What a node calls when writing to its data directory has failed, with what went wrong."""
+
+    def end(what: str) -> None:
+        """End at once: nobody knows what the disk holds, so nothing more may be answered."""
+        print(f"gramme: {what}; data directory: {data}. Stopping.", file=sys.stderr, flush=True)
+        os._exit(1)
+
+    return end
 
 
 def quiet_collector() -> None:

@@ -64,7 +64,7 @@ from gramme.node.founding import Rows, first_meta_rows, last_log_rows
 from gramme.node.group_log import Position, first_log_rows, first_position, load_position
 from gramme.node.hosted import Hosted
 from gramme.node.index_driver import IndexDriver
-from gramme.node.meta import META_GROUP, Meta, settings_of
+from gramme.node.meta import FIRST_EPOCH, META_GROUP, Meta, settings_of
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import NOBODY, Message, ReplicaId
@@ -78,8 +78,6 @@ log = logging.getLogger(__name__)
 TICK_S = 0.1
 # So often the heartbeats of all groups are sent at once. From then on they are due at once, and share their frames.
 ALIGN_TICKS = 30
-# Partitions are not split yet.
-EPOCH = 1
 # Of a new table: more than any router asks for.
 PARTITIONS_MAX = 1_024
 # How often an index's rows are offered to another replica of a group whose leader is not known.
@@ -439,7 +437,7 @@ class ClusterNode:
         return None
 
     async def _ask_node(self, node: int, group: int, command: IndexWrite | GetFeed) -> Result:
-        answer: Result = await self.transport.calls(node).ask(group, EPOCH, True, command)
+        answer: Result = await self.transport.calls(node).ask(group, FIRST_EPOCH, True, command)
         return answer
 
     def _placement(self, group: int) -> dict[int, int] | None:

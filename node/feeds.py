@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from gramme.clock import Clock
 from gramme.commands import Feed, IndexWrite
-from gramme.errors import NotLeader, OutcomeUnknown, StaleSource, Throttling
+from gramme.errors import NotLeader, OutcomeUnknown, StaleSource
 from gramme.model.table import Index, TableRecord
 from gramme.model.version import Version
 from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Engine
-from gramme.node.groups import INDEX_BACKLOG_MAX
+from gramme.node.groups import backlog_check
 from gramme.node.replica import Replica
 from gramme.node.tail.backfill import NOTHING, Backfill, load_progress, progress_row
 from gramme.node.tail.indexes import IndexReader
@@ -147,12 +147,7 @@ class Feeds:
             feeding.engine, replica, self._cursors, reader, feeding.clock, feeding.delay_ms
         )
 
-        def check() -> None:
-            if tailer.backlog() > INDEX_BACKLOG_MAX:
-                raise Throttling(
-                    f"The index {index.name} is too far behind its table. Try again later."
-                )
-
+        check = backlog_check(tailer, index.name)
         replica.on_admit.append(check)
         task = feeding.tasks.create_task(while_leading(tailer.run()))
         self._fed[index.id] = _Fed(reader, tailer, check, replica.flushed_index, [task])

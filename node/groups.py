@@ -179,7 +179,7 @@ class Groups:
         tailer = Tailer(
             self._engine, replica, group.cursors, reader, self._clock, self._index_delay_ms
         )
-        check = _backlog_check(tailer, index.name)
+        check = backlog_check(tailer, index.name)
         replica.on_admit.append(check)
         task = self.tasks.create_task(tailer.run())
         group.feeds[index.id] = Feed(reader, tailer, check, task)
@@ -193,7 +193,7 @@ class Groups:
         await kept.target.apply(write)
 
 
-def _backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
+def backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
     def check() -> None:
         if tailer.backlog() > INDEX_BACKLOG_MAX:
             raise Throttling(f"The index {index} is too far behind its table. Try again later.")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -24,7 +22,7 @@ from gramme.node.cluster import ClusterNode, ClusterSettings
 from gramme.node.engine.directory import DataDirectory, DirectoryRefused
 from gramme.node.opening import open_rocks
 from gramme.node.service import Routers
-from gramme.start import StartRefused, log_event, quiet_collector, stop_on_signal
+from gramme.start import StartRefused, end_process, log_event, quiet_collector, stop_on_signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ async def running_node(options: NodeOptions) -> AsyncIterator[str]:
                     options.index_delay_ms,
                 ),
                 SystemRandom().randint,
-                _fail(options),
+                end_process(options.data),
                 lambda what: log_event("note", role="node", number=options.number, what=what),
             )
             async with _connected(options, node, directory) as address:
@@ -163,16 +161,3 @@ def _secret(content: bytes) -> Secret:
         return Secret(content)
     except SecurityRefused as error:
         raise StartRefused(str(error)) from error
-
-
-def _fail(options: NodeOptions) -> Callable[[str], None]:
-    def fail(what: str) -> None:
-        """End the process at once: nobody knows what the disk holds, so nothing more may be answered."""
-        print(
-            f"gramme: {what}; data directory: {options.data}. Stopping.",
-            file=sys.stderr,
-            flush=True,
-        )
-        os._exit(1)
-
-    return fail

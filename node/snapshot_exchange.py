@@ -16,6 +16,7 @@ from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Engine
 from gramme.node.engine.keyspace import ReplicaSettings
 from gramme.node.hosted import Hosted
+from gramme.node.meta import FIRST_EPOCH
 from gramme.node.raft.messages import (
     AppendEntries,
     AppendResponse,
@@ -31,8 +32,6 @@ log = logging.getLogger(__name__)
 
 # After a snapshot that did not get there.
 RETRY_S = 1.0
-# Partitions are not split yet.
-EPOCH = 1
 
 
 class Replicas(Protocol):
@@ -88,7 +87,7 @@ class SnapshotExchange:
                 hosted.replica.settings,
                 consensus.raft,
                 consensus.position.nodes,
-                lambda rows: calls.ask(group, EPOCH, True, rows),
+                lambda rows: calls.ask(group, FIRST_EPOCH, True, rows),
             )
         except (SeamError, GrammeError) as error:
             log.warning("group %d: no snapshot for replica %d: %s", group, replica, error)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from random import SystemRandom
 
 from gramme.clock import SystemClock
@@ -15,14 +14,11 @@ from gramme.links.api import Identity
 from gramme.links.dialler import Dialler
 from gramme.links.security import Security
 from gramme.links.services import STORAGE
-from gramme.loopback import is_loopback
 from gramme.model.table import Table
 from gramme.router.catalog import Catalog, entry_of
-from gramme.router.http.auth import Authenticate
-from gramme.router.http.credentials import CredentialsRefused, read_credentials
+from gramme.router.http.callers import authenticate
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.server import HttpServer
-from gramme.router.http.verifier import Verifier
 from gramme.router.operations.all import OPERATIONS
 from gramme.router.operations.context import Context
 from gramme.router.remote_nodes import RemoteNodes
@@ -60,7 +56,12 @@ async def run_router(options: RouterOptions) -> None:
 @asynccontextmanager
 async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIterator[str]:
     """Gives the endpoint once a node has told of the tables, or nothing if it was stopped before. Raises StartRefused."""
-    authenticate = _authenticate(options)
+    try:
+        authenticated = authenticate(
+            options.credentials, options.host, insecure_bind=options.insecure_bind
+        )
+    except OSError as error:
+        raise StartRefused(f"cannot listen on {options.host}: {error.strerror}") from error
     tables = Tables()
     dialler = Dialler(STORAGE, options.identity, options.security, SystemRandom())
     nodes = RemoteNodes(SystemRandom(), tables)
@@ -78,7 +79,7 @@ async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIt
             options.partitions,
             address=lambda: f"{options.host}:{http.port}",
         )
-        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticate))
+        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticated))
         try:
             await http.start(options.host, options.port)
         except OSError as error:
@@ -129,22 +130,3 @@ class Tables:
         if self.catalog is None and not stop.is_set() and self._refusal:
             raise StartRefused(self._refusal)
         return self.catalog
-
-
-def _authenticate(options: RouterOptions) -> Authenticate | None:
-    if options.credentials:
-        try:
-            credentials = read_credentials(Path(options.credentials))
-        except CredentialsRefused as error:
-            raise StartRefused(str(error)) from error
-        return Verifier(credentials, SystemClock()).caller
-    try:
-        local = is_loopback(options.host)
-    except OSError as error:
-        raise StartRefused(f"cannot listen on {options.host}: {error.strerror}") from error
-    if not local and not options.insecure_bind:
-        raise StartRefused(
-            f"without credentials everybody who can reach {options.host or 'any address'} could do everything: "
-            "give --credentials, or --insecure-bind if that is meant"
-        )
-    return None

@@ -1,0 +1,32 @@
+"""Who may ask: by credentials where they are given, and everybody on this machine where they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gramme.clock import SystemClock
+from gramme.loopback import is_loopback
+from gramme.router.http.auth import Authenticate
+from gramme.router.http.credentials import CredentialsRefused, read_credentials
+from gramme.router.http.verifier import Verifier
+from gramme.start import StartRefused
+
+
+def authenticate(credentials: str, host: str, *, insecure_bind: bool) -> Authenticate | None:
+    """How callers are told apart; None if everybody may ask, which nobody from outside may.
+
+    Raises StartRefused, and OSError if there is no such host.
+    """
+    if credentials:
+        try:
+            known = read_credentials(Path(credentials))
+        except CredentialsRefused as error:
+            raise StartRefused(str(error)) from error
+        # Clients sign by the system's time, also when the server's own stands still.
+        return Verifier(known, SystemClock()).caller
+    if not insecure_bind and not is_loopback(host):
+        raise StartRefused(
+            f"without credentials everybody who can reach {host or 'any address'} could do everything: "
+            "give --credentials, or --insecure-bind if that is meant"
+        )
+    return None
