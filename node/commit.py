@@ -119,12 +119,16 @@ class CommitLoop:
                 self._resting.set()
                 await _gather()
             except Exception as error:
-                self._on_failure(f"writing to disk failed: {error}")
+                self.disk_failed(error)
                 raise
             finally:
                 if not round.flushed.done():
                     round.flushed.abandon()
                     self._filling.flushed.abandon()
+
+    def disk_failed(self, error: Exception) -> None:
+        """A write or a flush has failed, here or beside this loop: nobody knows what the disk holds."""
+        self._on_failure(f"writing to disk failed: {error}")
 
     def stop(self) -> None:
         self._stopping = True

@@ -118,7 +118,9 @@ class SnapshotExchange:
                 mark = self._make_room(group, portion)
                 # What the replica had collected before it was closed must not be written after its rows are gone.
                 await self._commits.pass_is_over()
-                self._receiving[group] = Receiving(self._engine, found[1], mark)
+                self._receiving[group] = Receiving(
+                    self._engine, found[1], mark, self._commits.disk_failed
+                )
             receiving = self._receiving.get(group)
             if receiving is None:
                 raise Unavailable("the beginning of this snapshot is not here")

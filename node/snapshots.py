@@ -109,10 +109,20 @@ def _portions(
 
 
 class Receiving:
-    """A snapshot on its way into the place of one replica, which must have been closed."""
+    """A snapshot on its way into the place of one replica, which must have been closed.
 
-    def __init__(self, engine: Engine, settings: ReplicaSettings, mark: Incomplete) -> None:
+    `disk_failed` is told of a write or a flush that failed, and does not come back in a real process.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: ReplicaSettings,
+        mark: Incomplete,
+        disk_failed: Callable[[Exception], None],
+    ) -> None:
         self._engine = engine
+        self._disk_failed = disk_failed
         self._settings = settings
         self._mark = mark
         self._described = b""
@@ -134,7 +144,7 @@ class Receiving:
         self._described = portion.snapshot
         key = incomplete_key(self._settings.group)
         await self._write([Row(Family.RAFT, key, msgspec.msgpack.encode(self._mark))])
-        await self._engine.flush()
+        await self._flush()
         await self._write([RangeDelete(*range) for range in ranges_of(self._settings)])
 
     async def _end(self, portion: SnapshotRows) -> None:
@@ -161,7 +171,7 @@ class Receiving:
                 Row(Family.RAFT, log_hard_state_key(group), msgspec.msgpack.encode(hard_state)),
             ]
         )
-        await self._engine.flush()
+        await self._flush()
 
     async def _write(self, operations: list[Operation]) -> None:
         while True:
@@ -169,5 +179,15 @@ class Receiving:
                 self._engine.write(operations)
             except WriteStall:
                 await asyncio.sleep(STALL_RETRY_S)
+            except Exception as error:
+                self._disk_failed(error)
+                raise
             else:
                 return
+
+    async def _flush(self) -> None:
+        try:
+            await self._engine.flush()
+        except Exception as error:
+            self._disk_failed(error)
+            raise
