@@ -1,19 +1,20 @@
 """One node of a cluster: its replicas, its copy of meta, and what other nodes and routers ask of it.
 
-Every member of the cluster has a replica of meta, group 0, and so learns of tables by applying meta's log. A table that names
-this node in its placement has its replicas made here, once: with their first rows, by which they are opened from then on.
+Every member of the cluster has a replica of meta, group 0, and so learns of tables by applying meta's log. Which other replicas
+this node has follows from that (`hosting.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from gramme.clock import Clock
 from gramme.codec.exchange import News
 from gramme.codec.frame import Answer, Request
+from gramme.codec.join import Welcome
 from gramme.codec.status import NodeStatus
 from gramme.commands import (
     Administration,
@@ -46,31 +47,29 @@ from gramme.errors import (
     ValidationError,
 )
 from gramme.links.api import Refused
-from gramme.model.table import Table, TableRecord
+from gramme.model.table import Table
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
-from gramme.node.engine.api import Engine, Family, Operation, Row
-from gramme.node.engine.keyspace import (
-    ReplicaSettings,
-    decode_settings,
-    decode_state,
-    node_key,
-    settings_key,
-    state_key,
-)
+from gramme.node.engine.api import Engine
 from gramme.node.feeds import Feeding
-from gramme.node.founding import Rows, first_meta_rows, last_log_rows
-from gramme.node.group_log import Position, first_log_rows, first_position, load_position
+from gramme.node.founding import first_meta_rows
+from gramme.node.group_log import load_position
 from gramme.node.hosted import Hosted
+from gramme.node.hosting import Ground, Hosting
 from gramme.node.index_driver import IndexDriver
-from gramme.node.meta import FIRST_EPOCH, META_GROUP, Meta, settings_of
+from gramme.node.joining import welcome
+from gramme.node.members import Members
+from gramme.node.membership import Membership
+from gramme.node.meta import META_GROUP, Meta, meta_ranges
+from gramme.node.meta_copy import MetaCopy
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import NOBODY, Message, ReplicaId
-from gramme.node.replica import Replica
 from gramme.node.snapshot_exchange import SnapshotExchange
+from gramme.node.snapshots import Range, table_ranges
 from gramme.node.status import node_status
+from gramme.node.table_records import FIRST_EPOCH
 from gramme.node.transport import Transport
 
 log = logging.getLogger(__name__)
@@ -82,27 +81,18 @@ ALIGN_TICKS = 30
 PARTITIONS_MAX = 1_024
 # How often an index's rows are offered to another replica of a group whose leader is not known.
 RETRY_S = 0.05
-# A replica that is to lead a new group asks for votes as often as this, while the others are still being made.
-FIRST_CAMPAIGNS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """`members` are the numbers and addresses of the nodes the cluster began with, this one's included."""
+    """`members` are the numbers and addresses of the cluster's nodes, this one's included. `directory` is its data's id."""
 
     number: int
     members: Mapping[int, str]
     seed: bytes
+    directory: str
     replication: int = 3
     index_delay_ms: int = 0
-
-
-@dataclass(slots=True)
-class _Opening:
-    """A group whose first leader is to be this node's replica."""
-
-    consensus: Consensus
-    campaigns: int = field(default=FIRST_CAMPAIGNS)
 
 
 class ClusterNode:
@@ -120,27 +110,29 @@ class ClusterNode:
         self._engine = engine
         self._clock = clock
         self._settings = settings
-        self._draw = draw
         self._on_failure = on_failure
         self.transport = Transport(settings.number, self, log)
-        self.transport.recognise = self.recognise
+        self.members = Members(engine, settings.number, settings.directory, settings.members)
+        self.transport.recognise = self.members.recognise
         self._commits = CommitLoop(engine, on_failure)
-        if load_position(engine, META_GROUP) is None:
-            self._engine.write(first_meta_rows(settings.number, sorted(settings.members)))
-        self._meta_log = self._consensus(META_GROUP)
-        members = sorted(settings.members)
-        self._meta = Meta(engine, self._meta_log, members, settings.replication)
-        self._meta_log.machine = self._meta
-        self._commits.remover = self._meta_log
-        self._meta.on_change = self._follow_tables
-        self._logs: dict[int, Consensus] = {META_GROUP: self._meta_log}
-        # The replicas of tables and indexes, by their groups.
-        self.hosted: dict[int, Hosted] = {}
-        self._opening: dict[int, _Opening] = {}
         self._snapshots = SnapshotExchange(engine, self._commits, self.transport, self)
-        # Groups whose first rows are being written here.
-        self._founding: dict[int, Position] = {}
-        self._feeding: Feeding | None = None
+        self._logs: dict[int, Consensus] = {}
+        ground = Ground(engine, self._commits, self.transport.send, draw, self._logs)
+        numbers = sorted(settings.members)
+        if load_position(engine, META_GROUP) is None and not self._is_incomplete(META_GROUP):
+            engine.write(first_meta_rows(settings.number, numbers))
+        self._copy = MetaCopy(ground, numbers, settings.replication, self._snapshots.ship)
+        self._copy.on_change = self._follow_meta
+        self._hosting = Hosting(
+            ground,
+            clock,
+            self.members,
+            lambda: self._meta.records(),
+            self._is_incomplete,
+            self._snapshots.ship,
+        )
+        if not self._is_incomplete(META_GROUP):
+            self._copy.open()
         # Told when tables may have changed.
         self.on_news: Callable[[], None] = lambda: None
 
@@ -149,7 +141,7 @@ class ClusterNode:
         async with asyncio.TaskGroup() as tasks:
             # All that the log shows must be on disk before it is spoken of.
             await self._engine.flush()
-            self._feeding = Feeding(
+            self._hosting.feeding = Feeding(
                 self._engine,
                 self._clock,
                 settings.seed,
@@ -159,11 +151,19 @@ class ClusterNode:
                 asyncio.Lock(),
             )
             self._snapshots.tasks = tasks
-            self._follow_tables()
+            self._follow_meta()
             tasks.create_task(self._commits.run())
             tasks.create_task(self._tick())
-            driver = IndexDriver(self._meta, lambda: self.leads_meta, self._ask_leader)
+            driver = IndexDriver(lambda: self._meta, lambda: self.leads_meta, self._ask_leader)
             tasks.create_task(driver.run())
+            membership = Membership(
+                self.members,
+                lambda: self._meta,
+                lambda: self.leads_meta,
+                self._logs,
+                self._hosting.placement,
+            )
+            tasks.create_task(membership.run())
             tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))
             ready.set()
             try:
@@ -182,34 +182,37 @@ class ClusterNode:
                 if not ticks % ALIGN_TICKS:
                     log.raft.heartbeat()
                 log.tick()
-            for group, opening in list(self._opening.items()):
-                opening.campaigns -= 1
-                if opening.consensus.raft.leader != NOBODY or not opening.campaigns:
-                    del self._opening[group]
-                else:
-                    opening.consensus.raft.campaign()
-                    opening.consensus.pump()
+            self._hosting.tick()
 
-    def recognise(self, number: int, directory: str) -> None:
-        """Whether another node is the one it was. Raises Refused.
+    @property
+    def hosted(self) -> Mapping[int, Hosted]:
+        """The replicas of tables and indexes, by their groups."""
+        return self._hosting.hosted
 
-        A node that has lost its disk has forgotten its votes and its part of the logs. Under its old number it would be
-        taken for one that remembers, and what was acknowledged could be lost.
-        """
-        known = self._engine.get(Family.SYS, node_key(number))
-        if known is None:
-            self._engine.write([Row(Family.SYS, node_key(number), directory.encode())])
-        elif known != directory.encode():
-            raise Refused(
-                f"node {number} was met with another data directory: a node that has lost its data "
-                "cannot come back under its number"
-            )
+    @property
+    def _running(self) -> bool:
+        return self._hosting.feeding is not None
+
+    def _follow_meta(self) -> None:
+        """Meta may have changed."""
+        self.transport.recognise_again()
+        self._hosting.follow()
+        self.on_news()
 
     # Tables
 
     @property
+    def _meta(self) -> Meta:
+        return self._copy.meta
+
+    @property
     def leads_meta(self) -> bool:
-        return self._meta_log.serving
+        return self._copy.leads
+
+    @property
+    def knows_meta(self) -> bool:
+        """Whether this node has a copy of meta, and so can tell routers of tables."""
+        return self._copy.log is not None
 
     def news(self) -> News:
         return News(
@@ -228,12 +231,12 @@ class ClusterNode:
         """Raises NotLeader where meta is not led from here."""
         async with self._meta.lock:
             if not self.leads_meta:
-                raise NotLeader(self._meta_log.leader_node)
+                raise NotLeader(self._copy.leader_node)
             try:
                 return await self._administer(command)
             except GrammeError:
                 # It tells of tables as they are known here. Whoever leads no more may not know of it.
-                await self._meta_log.confirm()
+                await self._copy.confirm()
                 raise
 
     async def _administer(self, command: Administration) -> Table:
@@ -249,78 +252,22 @@ class ClusterNode:
                 await self._meta.delete(record).flushed
                 return record.table
 
-    def _follow_tables(self) -> None:
-        """Have the replicas that meta places here, and no others."""
-        if self._feeding is None:
-            return
-        wanted: dict[int, tuple[TableRecord, ReplicaSettings]] = {
-            settings.group: (record, settings)
-            for record in self._meta.records()
-            for settings in settings_of(record)
-        }
-        for group in [group for group in self.hosted if group not in wanted]:
-            self._remove(group)
-        founding: list[Operation] = []
-        for group in [group for group in self._founding if group not in wanted]:
-            del self._founding[group]
-            founding += last_log_rows(group)
-        for group, (record, settings) in wanted.items():
-            hosted = self.hosted.get(group)
-            if hosted is None:
-                founding += self._host(record, settings)
-            else:
-                hosted.follow(record)
-        if founding:
-            # By the commit loop, for which a stall of the engine is no more than a reason to wait.
-            self._commits.enlist(Rows(founding, self._follow_tables))
-        self.on_news()
+    # Nodes
 
-    def _host(self, record: TableRecord, named: ReplicaSettings) -> Sequence[Operation]:
-        """Open a replica of this node, if there is to be one; or give its first rows, to be written before that."""
-        group = named.group
-        if self._snapshots.is_incomplete(group):
-            return ()
-        if load_position(self._engine, group) is None:
-            position = first_position(self._settings.number, record.placement[group])
-            if position is None or group in self._founding:
-                return ()
-            self._founding[group] = position
-            return first_log_rows(group, position)
-        consensus = self._open(record, group)
-        founded = self._founding.pop(group, None)
-        if founded is not None and next(iter(founded.nodes.values())) == self._settings.number:
-            self._opening[group] = _Opening(consensus)
-        return ()
-
-    def _remove(self, group: int) -> None:
-        """Take no part in a group any more."""
-        self.hosted.pop(group).stop()
-        self._logs.pop(group).close(Unavailable(f"group {group} is not here any more"))
-        self._opening.pop(group, None)
-
-    def _open(self, record: TableRecord, group: int) -> Consensus:
-        assert self._feeding is not None
-        raw = self._engine.get(Family.RAFT, settings_key(group))
-        state = self._engine.get(Family.RAFT, state_key(group))
-        assert raw is not None and state is not None, f"group {group} has lost its rows"
-        settings = decode_settings(raw)
-        consensus = self._logs[group] = self._consensus(group)
-        replica = Replica(
-            self._engine, consensus, self._clock, settings, decode_state(state), replicated=True
-        )
-        replica.watched = settings.index is None and bool(settings.table.indexes)
-        consensus.machine = replica
-        hosted = self.hosted[group] = Hosted(replica, consensus, record, self._feeding)
-        consensus.on_leader = hosted.follow_leadership
-        consensus.on_snapshot_due = lambda due: self._snapshots.ship(hosted, due.to)
-        return consensus
-
-    def _consensus(self, group: int) -> Consensus:
-        position = load_position(self._engine, group)
-        assert position is not None, f"group {group} has lost its position"
-        return Consensus(
-            self._engine, self._commits, group, position, self.transport.send, self._draw
-        )
+    async def welcome(self, number: int, directory: str) -> Welcome:
+        """Answer a node with an empty directory that asks whether it is known. Raises Refused and Unavailable."""
+        answer = await welcome(self.members, number, directory)
+        if answer.known or not self.leads_meta:
+            return answer
+        if self.transport.reaches(number):
+            raise Refused(
+                f"node {number} runs already, with another data directory: stop that one, or give this one "
+                "a number of its own"
+            )
+        async with self._meta.lock:
+            if self.leads_meta and self.members.directory_of(number) != directory:
+                await self._meta.admit(number, directory)
+        return await welcome(self.members, number, directory)
 
     # What routers and other nodes ask
 
@@ -331,27 +278,32 @@ class ClusterNode:
     # Replicas that are replaced by snapshots
 
     def set_aside(self, group: int) -> None:
-        if group in self.hosted:
-            self._remove(group)
+        if group == META_GROUP:
+            self._copy.close()
+        else:
+            self._hosting.set_aside(group)
 
     def host(self, group: int) -> None:
-        found = self.settings_of(group)
-        if found is not None and group not in self.hosted:
-            self._host(*found)
+        if group == META_GROUP:
+            self._copy.open()
+            self._follow_meta()
+        else:
+            self._hosting.host(group)
 
-    def settings_of(self, group: int) -> tuple[TableRecord, ReplicaSettings] | None:
-        for record in self._meta.records():
-            for settings in settings_of(record):
-                if settings.group == group:
-                    raw = self._engine.get(Family.RAFT, settings_key(group))
-                    return record, settings if raw is None else decode_settings(raw)
-        return None
+    def ranges_of(self, group: int) -> list[Range] | None:
+        if group == META_GROUP:
+            return meta_ranges()
+        settings = self._hosting.settings_of(group)
+        return None if settings is None else table_ranges(settings)
 
     def log_of(self, group: int) -> Consensus | None:
         return self._logs.get(group)
 
+    def _is_incomplete(self, group: int) -> bool:
+        return self._snapshots.is_incomplete(group)
+
     async def _perform(self, request: Request) -> Result:
-        if self._feeding is None:
+        if not self._running:
             raise Unavailable("the node is starting")
         if isinstance(request.command, SnapshotRows):
             await self._snapshots.take(request.group, request.command)
@@ -388,7 +340,7 @@ class ClusterNode:
     # What other nodes say
 
     def heard(self, node: int, messages: list[tuple[int, Message]]) -> None:
-        if self._feeding is None:
+        if not self._running:
             # What was found on disk is not known to be flushed, and must not be spoken of.
             return
         stirred: dict[int, Consensus] = {}
@@ -397,8 +349,8 @@ class ClusterNode:
             if log is not None:
                 log.hear(node, message)
                 stirred[group] = log
-            elif log is None:
-                self._snapshots.asked_to_append(node, group, message)
+            else:
+                self._snapshots.heard(node, group, message)
         for log in stirred.values():
             log.pump()
 
@@ -417,7 +369,7 @@ class ClusterNode:
 
         Raises StaleSource. Whatever else is refused may be granted later, or by another node.
         """
-        while (placed := self._placement(group)) is not None:
+        while (placed := self._hosting.placement(group)) is not None:
             hosted = self.hosted.get(group)
             here = self._settings.number
             nodes = (
@@ -439,12 +391,6 @@ class ClusterNode:
     async def _ask_node(self, node: int, group: int, command: IndexWrite | GetFeed) -> Result:
         answer: Result = await self.transport.calls(node).ask(group, FIRST_EPOCH, True, command)
         return answer
-
-    def _placement(self, group: int) -> dict[int, int] | None:
-        for record in self._meta.records():
-            if group in record.placement:
-                return record.placement[group]
-        return None
 
 
 def _finish(

@@ -29,6 +29,7 @@ from gramme.node.group_log import (
     position_row,
 )
 from gramme.node.proposals import Member, Round
+from gramme.node.raft.configuration import Change
 from gramme.node.raft.core import Raft
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import (
@@ -160,6 +161,15 @@ class Consensus:
         if not self.serving:
             raise NotLeader(self.leader_node)
         await self._reads.join()
+
+    def reconfigure(self, change: Change, nodes: dict[int, int]) -> bool:
+        """Propose a change of the group's members; `nodes` says where new ones are. False if it is not the time for it."""
+        try:
+            self.raft.propose_configuration(change, msgspec.msgpack.encode(nodes))
+        except Refused:
+            return False
+        self.pump()
+        return True
 
     def close(self, error: Exception) -> None:
         """Do nothing any more, and tell everybody who waits: the group is removed from here, or the node ends.

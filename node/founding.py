@@ -16,15 +16,15 @@ from gramme.node.engine.keyspace import (
     group_range,
     state_key,
 )
-from gramme.node.group_log import Position, first_log_rows
-from gramme.node.meta import EMPTY_STATE, META_GROUP
-from gramme.node.raft.messages import Configuration, ReplicaId
+from gramme.node.group_log import first_log_rows, first_position
+from gramme.node.meta import META_GROUP
+from gramme.node.raft.messages import ReplicaId
+from gramme.node.table_records import EMPTY_STATE
 
 
 def first_meta_rows(number: int, members: Sequence[int]) -> list[Row]:
     nodes = {member: member for member in members}
-    voters = tuple(ReplicaId(member) for member in members)
-    position = Position(ReplicaId(number), 0, 0, Configuration(voters), nodes)
+    position = first_position(ReplicaId(number), nodes)
     state = Row(Family.RAFT, state_key(META_GROUP), encode_state(EMPTY_STATE))
     return [state, *first_log_rows(META_GROUP, position)]
 

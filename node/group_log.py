@@ -46,13 +46,14 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
     nodes: dict[int, int]
 
 
-def first_position(node: int, placed: dict[int, int]) -> Position | None:
-    """Of a new group's replica on `node`, if there is to be one. `placed` has the node of each replica."""
-    for replica, place in placed.items():
-        if place == node:
-            voters = tuple(ReplicaId(voter) for voter in placed)
-            return Position(ReplicaId(replica), 0, 0, Configuration(voters), placed)
-    return None
+def first_position(replica: ReplicaId, placed: dict[int, int]) -> Position:
+    """Of a replica that a group is founded with. `placed` has the node of each of them.
+
+    Logs begin after an entry that nobody has. A replica that comes later has nothing at all, so it needs a snapshot, and finds
+    out by asking for that entry.
+    """
+    voters = tuple(ReplicaId(voter) for voter in placed)
+    return Position(replica, 1, 0, Configuration(voters), placed)
 
 
 def encode_operations(operations: list[Operation]) -> bytes:

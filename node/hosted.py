@@ -32,7 +32,7 @@ class Hosted:
     ) -> None:
         self.replica = replica
         self.consensus = consensus
-        self._record = record
+        self.record = record
         self._feeding = feeding
         self._target: IndexTarget | None = None
         self._feeds: Feeds | None = None
@@ -52,7 +52,7 @@ class Hosted:
 
     def follow(self, record: TableRecord) -> None:
         """Meta's record of the table has changed."""
-        self._record = record
+        self.record = record
         if self._feeds is not None:
             self._feeds.follow(record)
 
@@ -115,6 +115,6 @@ class Hosted:
         if replica.settings.index is not None:
             self._target = IndexTarget(feeding.engine, replica)
             return
-        self._feeds = Feeds(replica, self.consensus, self._record, feeding)
+        self._feeds = Feeds(replica, self.consensus, self.record, feeding)
         sweeper = Sweeper(feeding.engine, feeding.clock, replica)
         self._sweeping = feeding.tasks.create_task(while_leading(sweeper.run()))

@@ -24,8 +24,9 @@ from gramme.clock import Clock
 from gramme.model.table import Index, IndexPhase, Table, TableRecord
 from gramme.node.engine.api import Engine
 from gramme.node.groups import Groups
-from gramme.node.meta import Meta, settings_for
+from gramme.node.meta import Meta
 from gramme.node.proposals import Commits, Round
+from gramme.node.table_records import settings_for
 from gramme.node.tail.backfill import Backfill
 from gramme.partitions import PartitionMap
 

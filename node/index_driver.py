@@ -27,7 +27,7 @@ AskLeader = Callable[[int, GetFeed], Awaitable[Result]]
 
 
 class IndexDriver:
-    def __init__(self, meta: Meta, leads: Callable[[], bool], ask: AskLeader) -> None:
+    def __init__(self, meta: Callable[[], Meta], leads: Callable[[], bool], ask: AskLeader) -> None:
         """`leads` tells whether meta is led from here."""
         self._meta = meta
         self._leads = leads
@@ -38,7 +38,7 @@ class IndexDriver:
             await asyncio.sleep(POLL_S)
             if not self._leads():
                 continue
-            for record in list(self._meta.records()):
+            for record in list(self._meta().records()):
                 index = record.table.unsettled_index
                 if index is not None:
                     try:
@@ -64,14 +64,16 @@ class IndexDriver:
                 await self._remove(record, index)
 
     async def _enter(self, record: TableRecord, index: Index, phase: IndexPhase) -> None:
-        async with self._meta.lock:
-            current = self._meta.current(record.table)
+        async with self._meta().lock:
+            current = self._meta().current(record.table)
             if current is not None and current.table.unsettled_index == index:
-                await self._meta.change_phase(current, replace(index, phase=phase, settles_at_ms=0))
+                await self._meta().change_phase(
+                    current, replace(index, phase=phase, settles_at_ms=0)
+                )
 
     async def _remove(self, record: TableRecord, index: Index) -> None:
-        async with self._meta.lock:
-            current = self._meta.current(record.table)
+        async with self._meta().lock:
+            current = self._meta().current(record.table)
             if current is not None and current.table.unsettled_index == index:
-                _, round = self._meta.remove_index(current, index)
+                _, round = self._meta().remove_index(current, index)
                 await round.flushed

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from random import SystemRandom
 
 from gramme.clock import SystemClock
+from gramme.codec.frame import BadFrame
+from gramme.codec.join import Welcome, decode_welcome, encode_welcome
 from gramme.codec.status import encode_status
+from gramme.errors import SeamError
 from gramme.links.api import Events, Identity, Link, Refused
 from gramme.links.cluster import identity_of, seed_of
 from gramme.links.dialler import Dialler
+from gramme.links.inquiry import NoAnswer, inquire
 from gramme.links.listener import Listener, ListenRefused
 from gramme.links.security import Secret, Security, SecurityRefused, Tls
-from gramme.links.services import PEER, STORAGE
+from gramme.links.services import JOIN, PEER, STATUS, STORAGE
 from gramme.node.cluster import ClusterNode, ClusterSettings
 from gramme.node.engine.directory import DataDirectory, DirectoryRefused
+from gramme.node.engine.rocks import RocksEngine
+from gramme.node.joining import Joining, Unanswered, welcome
+from gramme.node.members import Members
 from gramme.node.opening import open_rocks
 from gramme.node.service import Routers
+from gramme.node.transport import number_and_directory
 from gramme.start import StartRefused, end_process, log_event, quiet_collector, stop_on_signal
+
+# Letting a node in takes meta an election's time at most, and an entry.
+JOIN_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +62,28 @@ class NodeOptions:
             )
 
 
+class StoppedEarly(Exception):
+    """The node was told to stop before it had become part of its cluster."""
+
+
 async def run_node(options: NodeOptions) -> None:
     stop = stop_on_signal()
-    async with running_node(options) as address:
-        log_event("started", role="node", number=options.number, address=address, data=options.data)
-        quiet_collector()
-        await stop.wait()
-        log_event("stopping", role="node", number=options.number)
+    with suppress(StoppedEarly):
+        async with running_node(options, stop) as address:
+            log_event(
+                "started", role="node", number=options.number, address=address, data=options.data
+            )
+            quiet_collector()
+            await stop.wait()
+            log_event("stopping", role="node", number=options.number)
     log_event("stopped", role="node", number=options.number)
 
 
 @asynccontextmanager
-async def running_node(options: NodeOptions) -> AsyncIterator[str]:
-    """Gives the address it listens on. Raises StartRefused."""
+async def running_node(
+    options: NodeOptions, stop: asyncio.Event | None = None
+) -> AsyncIterator[str]:
+    """Gives the address it listens on. Raises StartRefused, and StoppedEarly if `stop` is set before it is part of a cluster."""
     seed = seed_of(options.secret)
     try:
         directory = DataDirectory.open(Path(options.data), seed)
@@ -82,21 +102,7 @@ async def running_node(options: NodeOptions) -> AsyncIterator[str]:
             cache_mb=options.cache_mb,
         )
         try:
-            node = ClusterNode(
-                rocks,
-                SystemClock(),
-                ClusterSettings(
-                    options.number,
-                    options.members,
-                    seed,
-                    options.replication,
-                    options.index_delay_ms,
-                ),
-                SystemRandom().randint,
-                end_process(options.data),
-                lambda what: log_event("note", role="node", number=options.number, what=what),
-            )
-            async with _connected(options, node, directory) as address:
+            async with _connected(options, rocks, directory, stop or asyncio.Event()) as address:
                 yield address
         finally:
             rocks.close()
@@ -106,47 +112,155 @@ async def running_node(options: NodeOptions) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def _connected(
-    options: NodeOptions, node: ClusterNode, directory: DataDirectory
+    options: NodeOptions, rocks: RocksEngine, directory: DataDirectory, stop: asyncio.Event
 ) -> AsyncIterator[str]:
     security = Security(_secret(options.secret), options.tls)
     identity = identity_of(options.secret, f"{options.number}.{directory.id}", "node")
-    dialler = Dialler(PEER, identity, security, SystemRandom())
+    members = Members(rocks, options.number, directory.id, options.members)
+    doors = _Doors(identity, members, directory)
+    listener = Listener(
+        identity,
+        security,
+        {STORAGE: doors.accept_router, PEER: doors.accept_peer},
+        answerers={STATUS: doors.describe, JOIN: doors.welcome},
+    )
+    host, _, port = options.members[options.number].rpartition(":")
+    try:
+        bound = await listener.start(host, int(port))
+    except ListenRefused as error:
+        raise StartRefused(str(error)) from error
+    try:
+        await _join(options, rocks, members, identity, security, stop)
+        node = _node(options, rocks, directory)
+        async with _running(
+            options, node, doors, Dialler(PEER, identity, security, SystemRandom())
+        ):
+            yield f"{host}:{bound}"
+    finally:
+        await listener.close()
+
+
+@asynccontextmanager
+async def _running(
+    options: NodeOptions, node: ClusterNode, doors: _Doors, dialler: Dialler
+) -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as tasks:
         routers = Routers(node, tasks)
         node.on_news = routers.tell_news
-
-        def accept_peer(link: Link, peer: Identity) -> Events:
-            _same_cluster(identity, peer)
-            return node.transport.accept(link, peer)
-
-        def accept_router(link: Link, peer: Identity) -> Events:
-            _same_cluster(identity, peer)
-            return routers.accept(link, peer)
-
-        release = version("grammedb")
-
-        def describe(peer: Identity) -> bytes:
-            _same_cluster(identity, peer)
-            return encode_status(node.status(release, directory.size_bytes()))
-
-        accept = {STORAGE: accept_router, PEER: accept_peer}
-        listener = Listener(identity, security, accept, describe=describe)
-        host, _, port = options.members[options.number].rpartition(":")
-        try:
-            bound = await listener.start(host, int(port))
-        except ListenRefused as error:
-            raise StartRefused(str(error)) from error
         ready = asyncio.Event()
         running = tasks.create_task(node.run(ready))
         await ready.wait()
+        doors.open(node, routers)
         node.transport.dial(options.members, dialler)
         try:
-            yield f"{host}:{bound}"
+            yield
         finally:
+            doors.close()
             await dialler.close()
-            await listener.close()
             routers.stop()
             running.cancel()
+
+
+async def _join(
+    options: NodeOptions,
+    rocks: RocksEngine,
+    members: Members,
+    identity: Identity,
+    security: Security,
+    stop: asyncio.Event,
+) -> None:
+    """Return when the node has its first rows. Raises StartRefused and StoppedEarly."""
+
+    async def ask(number: int) -> Welcome:
+        address = options.members[number]
+        try:
+            return decode_welcome(await inquire(JOIN, address, identity, security, JOIN_TIMEOUT_S))
+        except BadFrame as error:
+            raise Unanswered("its answer cannot be read") from error
+        except NoAnswer as error:
+            raise (Refused if error.refused else Unanswered)(str(error)) from error
+
+    def say(what: str) -> None:
+        log_event("waiting", role="node", number=options.number, what=what)
+
+    joining = asyncio.ensure_future(Joining(rocks, members, ask, say).run())
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait([joining, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if not joining.done():
+            raise StoppedEarly
+        await joining
+    except Refused as error:
+        raise StartRefused(str(error)) from error
+    finally:
+        joining.cancel()
+        stopping.cancel()
+
+
+def _node(options: NodeOptions, rocks: RocksEngine, directory: DataDirectory) -> ClusterNode:
+    return ClusterNode(
+        rocks,
+        SystemClock(),
+        ClusterSettings(
+            options.number,
+            options.members,
+            directory.seed,
+            directory.id,
+            options.replication,
+            options.index_delay_ms,
+        ),
+        SystemRandom().randint,
+        end_process(options.data),
+        lambda what: log_event("note", role="node", number=options.number, what=what),
+    )
+
+
+class _Doors:
+    """Lets in who may come in. While the node is starting that is nobody, but other nodes that start are answered."""
+
+    def __init__(self, identity: Identity, members: Members, directory: DataDirectory) -> None:
+        self._identity = identity
+        self._members = members
+        self._directory = directory
+        self._release = version("grammedb")
+        self._inside: tuple[ClusterNode, Routers] | None = None
+
+    def open(self, node: ClusterNode, routers: Routers) -> None:
+        self._inside = node, routers
+
+    def close(self) -> None:
+        self._inside = None
+
+    def accept_peer(self, link: Link, peer: Identity) -> Events:
+        node, _ = self._enter(peer)
+        return node.transport.accept(link, peer)
+
+    def accept_router(self, link: Link, peer: Identity) -> Events:
+        node, routers = self._enter(peer)
+        if not node.knows_meta:
+            raise Refused("this node is being given its copy of the tables")
+        return routers.accept(link, peer)
+
+    async def describe(self, peer: Identity) -> bytes:
+        node, _ = self._enter(peer)
+        return encode_status(node.status(self._release, self._directory.size_bytes()))
+
+    async def welcome(self, peer: Identity) -> bytes:
+        _same_cluster(self._identity, peer)
+        number, directory = number_and_directory(peer)
+        if self._inside is None:
+            return encode_welcome(await welcome(self._members, number, directory))
+        try:
+            return encode_welcome(await self._inside[0].welcome(number, directory))
+        except SeamError:
+            # It asks again.
+            return encode_welcome(Welcome(known=False))
+
+    def _enter(self, peer: Identity) -> tuple[ClusterNode, Routers]:
+        _same_cluster(self._identity, peer)
+        if self._inside is None:
+            raise Refused("this node is starting")
+        return self._inside
 
 
 def _same_cluster(ours: Identity, theirs: Identity) -> None:

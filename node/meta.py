@@ -22,35 +22,38 @@ from gramme.errors import (
     TableChanged,
     ValidationError,
 )
-from gramme.model.table import Index, Table, TableRecord, TableStatus
+from gramme.model.table import Index, Table, TableRecord
 from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
+    SYS_MEMBERS,
     SYS_NEXT_ID,
     SYS_TABLES,
-    ReplicaSettings,
     ReplicaState,
     decode_state,
     decode_table,
-    encode_settings,
-    encode_state,
-    encode_table,
     group_range,
-    log_range,
-    settings_key,
+    log_position_key,
+    member_key,
     state_key,
     table_key,
-    token_bound,
 )
+from gramme.node.members import MemberRecord, encode_member
 from gramme.node.proposals import Commits, Entry, Proposals, Round
-from gramme.partitions import TOKEN_SPACE, GroupId, Partition, TableId, even_ranges
+from gramme.node.table_records import (
+    EMPTY_STATE,
+    FIRST_EPOCH,
+    Name,
+    all_rows,
+    first_rows,
+    last_rows,
+    name_of,
+    record_row,
+    shape_of,
+    with_status,
+)
+from gramme.partitions import GroupId, Partition, TableId, even_ranges
 
 META_GROUP = 0
-FIRST_TERM = 1
-FIRST_EPOCH = 1
-
-EMPTY_STATE = ReplicaState(FIRST_TERM, 0, FIRST_EPOCH, 0, 0, 0, 0)
-
-_Name = tuple[str, str, str]
 
 
 class Meta:
@@ -75,8 +78,8 @@ class Meta:
             decode_table(raw)
             for _, raw in self._engine.scan(Family.SYS, SYS_TABLES, successor(SYS_TABLES))
         ]
-        self._records: dict[_Name, TableRecord] = {
-            _name(record.table): record for record in records
+        self._records: dict[Name, TableRecord] = {
+            name_of(record.table): record for record in records
         }
 
     @property
@@ -89,16 +92,16 @@ class Meta:
 
     async def create(self, command: CreateTable) -> TableRecord:
         """Raises ResourceInUse if there is such a table."""
-        name = _name(command.table)
+        name = name_of(command.table)
         existing = self._records.get(name)
         if existing is not None:
             if existing.table.status == "CREATING":
                 raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {command.table.name}")
             raise ResourceInUse(f"Table already exists: {command.table.name}")
         record = self._place(command)
-        operations: list[Operation] = [_record_row(record), self._next_id_row()]
+        operations: list[Operation] = [record_row(record), self._next_id_row()]
         for index in (None, *record.index_partitions):
-            operations.extend(_first_rows(record, index))
+            operations.extend(first_rows(record, index))
         await self._propose(operations).flushed
         self._records[name] = record
         return record
@@ -109,7 +112,7 @@ class Meta:
         A group has its own copy of the table, from which it works. That copy does not change here. Of what the group
         works by only the indexes may, by one, and whoever asks sees to it that the groups follow.
         """
-        record = self._records.get(_name(command.expected))
+        record = self._records.get(name_of(command.expected))
         if record is None or record.table != command.expected:
             raise TableChanged(f"{STILL_IN_USE}Table is being updated: {command.expected.name}")
         altered = msgspec.structs.replace(record, table=command.table)
@@ -117,18 +120,18 @@ class Meta:
         operations: list[Operation] = []
         if added is not None:
             altered = self._place_index(record, command, added)
-            operations = [self._next_id_row(), *_first_rows(altered, added.name)]
-        shape = _shape(command.table, added)
-        assert shape == _shape(record.table, None), "the shape of a table was altered"
-        await self._propose([_record_row(altered), *operations]).flushed
-        self._records[_name(command.table)] = altered
+            operations = [self._next_id_row(), *first_rows(altered, added.name)]
+        shape = shape_of(command.table, added)
+        assert shape == shape_of(record.table, None), "the shape of a table was altered"
+        await self._propose([record_row(altered), *operations]).flushed
+        self._records[name_of(command.table)] = altered
         return altered
 
     async def change_phase(self, record: TableRecord, index: Index) -> TableRecord:
         """Put `index` in the place of what the table's record says of that index."""
         changed = msgspec.structs.replace(record, table=record.table.with_index(index))
-        await self._propose([_record_row(changed)]).flushed
-        self._records[_name(changed.table)] = changed
+        await self._propose([record_row(changed)]).flushed
+        self._records[name_of(changed.table)] = changed
         return changed
 
     def remove_index(self, record: TableRecord, index: Index) -> tuple[TableRecord, Round]:
@@ -142,13 +145,47 @@ class Meta:
         placement = {
             group: placed for group, placed in record.placement.items() if group not in gone
         }
+        founders = {group: placed for group, placed in record.founders.items() if group not in gone}
         remaining = msgspec.structs.replace(
-            record, table=table, index_partitions=partitions, placement=placement
+            record,
+            table=table,
+            index_partitions=partitions,
+            placement=placement,
+            founders=founders,
         )
-        operations = [_record_row(remaining), *_last_rows(record, index.id, index.name)]
+        operations = [record_row(remaining), *last_rows(record, index.id, index.name)]
         if not self._nodes:
-            self._records[_name(table)] = remaining
+            self._records[name_of(table)] = remaining
         return remaining, self._propose(operations)
+
+    # Nodes
+
+    async def record_members(self, records: dict[int, MemberRecord]) -> None:
+        """Have all agree on whose numbers these are."""
+        await self._propose([_member_row(*item) for item in records.items()]).flushed
+
+    async def admit(self, number: int, directory: str) -> MemberRecord:
+        """Give a number to another data directory. From now on the replicas of the one before are gone."""
+        replica = self._take_id()
+        while replica <= max(self._nodes):
+            # Meta's first replicas have the numbers of their nodes.
+            replica = self._take_id()
+        record = MemberRecord(directory, replica, since=replica)
+        await self._propose([_member_row(number, record), self._next_id_row()]).flushed
+        return record
+
+    async def replace_gone(self, record: TableRecord, is_gone: Callable[[int, int], bool]) -> None:
+        """Place new replicas where replicas are gone. `is_gone` is asked with a replica's id and its node."""
+        placement, founders = dict(record.placement), dict(record.founders)
+        for group, placed in record.placement.items():
+            if any(is_gone(*item) for item in placed.items()):
+                founders.setdefault(group, placed)
+                placement[group] = {
+                    self._take_id() if is_gone(replica, node) else replica: node
+                    for replica, node in placed.items()
+                }
+        replaced = msgspec.structs.replace(record, placement=placement, founders=founders)
+        await self._propose([record_row(replaced), self._next_id_row()]).flushed
 
     def find(self, command: DeleteTable) -> TableRecord:
         """The table to be deleted. Raises ResourceNotFound, ResourceInUse, and ValidationError if it is protected."""
@@ -177,31 +214,31 @@ class Meta:
     async def doom(self, record: TableRecord, settles_at_ms: int) -> TableRecord:
         """Let a table be DELETING for a while before it is deleted, over restarts too."""
         doomed = with_status(record, "DELETING", settles_at_ms)
-        await self._propose([_record_row(doomed)]).flushed
-        self._records[_name(doomed.table)] = doomed
+        await self._propose([record_row(doomed)]).flushed
+        self._records[name_of(doomed.table)] = doomed
         return doomed
 
     def current(self, table: Table) -> TableRecord | None:
         """What there is now under the name of `table`, if it is the same table."""
-        record = self._records.get(_name(table))
+        record = self._records.get(name_of(table))
         return record if record is not None and record.table.id == table.id else None
 
     def settle(self, record: TableRecord) -> TableRecord:
         """Make a table ACTIVE. This is not on disk: a table found in creation or update at a start is ACTIVE then."""
-        settled = self._records[_name(record.table)] = with_status(record, "ACTIVE", 0)
+        settled = self._records[name_of(record.table)] = with_status(record, "ACTIVE", 0)
         return settled
 
     def delete(self, record: TableRecord) -> Round:
         """Propose to remove a table with all its rows. Its replicas must take no more writes from now on."""
-        operations: list[Operation] = [Row(Family.SYS, table_key(*_name(record.table)), None)]
+        operations: list[Operation] = [Row(Family.SYS, table_key(*name_of(record.table)), None)]
         for local in record.table.local_indexes:
-            operations.append(RangeDelete(Family.LSI, *_all_rows(local.id)))
-        operations.extend(_last_rows(record, record.table.id, None))
+            operations.append(RangeDelete(Family.LSI, *all_rows(local.id)))
+        operations.extend(last_rows(record, record.table.id, None))
         for index in record.table.indexes:
-            operations.extend(_last_rows(record, index.id, index.name))
+            operations.extend(last_rows(record, index.id, index.name))
         if not self._nodes:
             # In a cluster it has not happened before the log says so, and may never.
-            del self._records[_name(record.table)]
+            del self._records[name_of(record.table)]
         return self._propose(operations)
 
     def _place(self, command: CreateTable) -> TableRecord:
@@ -289,82 +326,16 @@ class Meta:
         return EMPTY_STATE if raw is None else decode_state(raw)
 
 
-def settings_of(record: TableRecord) -> list[ReplicaSettings]:
-    """The settings of all groups of a table and its indexes."""
+def meta_ranges() -> list[tuple[Family, bytes, bytes]]:
+    """Where meta's rows are, those of its log aside."""
+    lower, _ = group_range(META_GROUP)
     return [
-        settings
-        for index in (None, *record.index_partitions)
-        for settings in settings_for(record, index)
+        (Family.SYS, SYS_MEMBERS, successor(SYS_MEMBERS)),
+        (Family.SYS, SYS_NEXT_ID, successor(SYS_NEXT_ID)),
+        (Family.SYS, SYS_TABLES, successor(SYS_TABLES)),
+        (Family.RAFT, lower, log_position_key(META_GROUP)),
     ]
 
 
-def settings_for(record: TableRecord, index: str | None) -> list[ReplicaSettings]:
-    """The first settings of the groups of a table, or of one of its indexes.
-
-    A group's first change log has the group's own number.
-    """
-    partitions = record.partitions if index is None else record.index_partitions[index]
-    return [
-        ReplicaSettings(
-            partition.group,
-            record.table,
-            index,
-            partition.start,
-            partition.last,
-            log_id=partition.group,
-        )
-        for partition in partitions
-    ]
-
-
-def with_status(record: TableRecord, status: TableStatus, settles_at_ms: int) -> TableRecord:
-    table = msgspec.structs.replace(record.table, status=status, settles_at_ms=settles_at_ms)
-    return msgspec.structs.replace(record, table=table)
-
-
-def _name(table: Table) -> _Name:
-    return table.account, table.region, table.name
-
-
-def _shape(table: Table, added: Index | None) -> tuple[object, ...]:
-    """What the groups of a table work by, but for an index that is being added."""
-    indexes = [
-        (index.id, index.name, index.keys, index.projection, index.non_key_attributes)
-        for index in table.indexes
-        if index is not added
-    ]
-    return table.id, _name(table), table.keys, indexes, table.local_indexes
-
-
-def _all_rows(table_id: int) -> tuple[bytes, bytes]:
-    return token_bound(table_id, 0), token_bound(table_id, TOKEN_SPACE)
-
-
-def _first_rows(record: TableRecord, index: str | None) -> list[Operation]:
-    """What makes the groups of a table, or of one of its indexes."""
-    rows: list[Operation] = []
-    for settings in settings_for(record, index):
-        rows.append(_row(settings_key(settings.group), encode_settings(settings)))
-        rows.append(_row(state_key(settings.group), encode_state(EMPTY_STATE)))
-    return rows
-
-
-def _last_rows(record: TableRecord, table_id: int, index: str | None) -> list[Operation]:
-    """What removes all rows of a table, or of one of its indexes, and its groups."""
-    lower, upper = _all_rows(table_id)
-    operations: list[Operation] = [
-        RangeDelete(Family.ITEM, lower, upper),
-        RangeDelete(Family.DEDUPE, lower, upper),
-    ]
-    for settings in settings_for(record, index):
-        operations.append(RangeDelete(Family.CHANGE, *log_range(settings.log_id)))
-        operations.append(RangeDelete(Family.RAFT, *group_range(settings.group)))
-    return operations
-
-
-def _record_row(record: TableRecord) -> Row:
-    return Row(Family.SYS, table_key(*_name(record.table)), encode_table(record))
-
-
-def _row(key: bytes, value: bytes) -> Row:
-    return Row(Family.RAFT, key, value)
+def _member_row(number: int, record: MemberRecord) -> Row:
+    return Row(Family.SYS, member_key(number), encode_member(record))

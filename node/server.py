@@ -34,9 +34,10 @@ from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine
 from gramme.node.groups import Groups
 from gramme.node.index_changes import SETTLE_POLL_S, IndexChanges
-from gramme.node.meta import Meta, settings_of
+from gramme.node.meta import Meta
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.proposals import Round
+from gramme.node.table_records import settings_of
 from gramme.partitions import Partition
 
 # About a millisecond of proposing a batch: most of it is copying and summing up the items.

@@ -10,26 +10,27 @@ import msgspec
 
 from gramme.commands import SnapshotRows
 from gramme.errors import GrammeError, SeamError, Unavailable
-from gramme.model.table import TableRecord
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Engine
-from gramme.node.engine.keyspace import ReplicaSettings
-from gramme.node.hosted import Hosted
-from gramme.node.meta import FIRST_EPOCH
 from gramme.node.raft.messages import (
     AppendEntries,
     AppendResponse,
     HardState,
+    Heartbeat,
+    HeartbeatResponse,
     Message,
     ReplicaId,
     Snapshot,
 )
-from gramme.node.snapshots import Incomplete, Receiving, load_incomplete, ship
+from gramme.node.snapshots import Incomplete, Range, Receiving, load_incomplete, ship
+from gramme.node.table_records import FIRST_EPOCH
 from gramme.node.transport import Transport
 
 log = logging.getLogger(__name__)
 
+# A new node needs one for each of its groups.
+SHIPPED_AT_ONCE = 4
 # After a snapshot that did not get there.
 RETRY_S = 1.0
 
@@ -39,7 +40,9 @@ class Replicas(Protocol):
 
     def log_of(self, group: int) -> Consensus | None: ...
 
-    def settings_of(self, group: int) -> tuple[TableRecord, ReplicaSettings] | None: ...
+    def ranges_of(self, group: int) -> list[Range] | None:
+        """Where a group's rows are. None if there is no such group."""
+        ...
 
     def set_aside(self, group: int) -> None:
         """Close the replica of a group."""
@@ -62,33 +65,25 @@ class SnapshotExchange:
         self._receiving: dict[int, Receiving] = {}
         self._locks: dict[int, asyncio.Lock] = {}
         self._shipping: set[tuple[int, int]] = set()
+        self._turns = asyncio.Semaphore(SHIPPED_AT_ONCE)
         # There before anything is shipped.
         self.tasks: asyncio.TaskGroup | None = None
 
     # Shipping
 
-    def ship(self, hosted: Hosted, replica: ReplicaId) -> None:
+    def ship(self, consensus: Consensus, replica: ReplicaId) -> None:
         """Send a replica that is too far behind all that there is, once at a time."""
         assert self.tasks is not None
-        key = hosted.consensus.group, replica
+        key = consensus.group, replica
         if key not in self._shipping:
             self._shipping.add(key)
-            self.tasks.create_task(self._ship(hosted, replica))
+            self.tasks.create_task(self._ship(consensus, replica))
 
-    async def _ship(self, hosted: Hosted, replica: ReplicaId) -> None:
-        consensus, group = hosted.consensus, hosted.consensus.group
+    async def _ship(self, consensus: Consensus, replica: ReplicaId) -> None:
+        group = consensus.group
         try:
-            node = consensus.node_of(replica)
-            if not node:
-                raise Unavailable(f"where replica {replica} is will be known when it is applied")
-            calls = self._transport.calls(node)
-            snapshot = await ship(
-                self._engine,
-                hosted.replica.settings,
-                consensus.raft,
-                consensus.position.nodes,
-                lambda rows: calls.ask(group, FIRST_EPOCH, True, rows),
-            )
+            async with self._turns:
+                snapshot = await self._ship_rows(consensus, replica)
         except (SeamError, GrammeError) as error:
             log.warning("group %d: no snapshot for replica %d: %s", group, replica, error)
             await asyncio.sleep(RETRY_S)
@@ -98,6 +93,20 @@ class SnapshotExchange:
         finally:
             self._shipping.discard((group, replica))
         consensus.pump()
+
+    async def _ship_rows(self, consensus: Consensus, replica: ReplicaId) -> Snapshot:
+        group, node = consensus.group, consensus.node_of(replica)
+        ranges = self._replicas.ranges_of(group)
+        if not node or ranges is None:
+            raise Unavailable(f"where replica {replica} is will be known when it is applied")
+        calls = self._transport.calls(node)
+        return await ship(
+            self._engine,
+            ranges,
+            consensus.raft,
+            consensus.position.nodes,
+            lambda rows: calls.ask(group, FIRST_EPOCH, True, rows),
+        )
 
     # Taking
 
@@ -111,15 +120,15 @@ class SnapshotExchange:
 
     async def take(self, group: int, portion: SnapshotRows) -> None:
         async with self._locks.setdefault(group, asyncio.Lock()):
-            found = self._replicas.settings_of(group)
-            if found is None:
+            ranges = self._replicas.ranges_of(group)
+            if ranges is None:
                 raise Unavailable(f"group {group} is not known here")
             if portion.number == 0:
                 mark = self._make_room(group, portion)
                 # What the replica had collected before it was closed must not be written after its rows are gone.
                 await self._commits.pass_is_over()
                 self._receiving[group] = Receiving(
-                    self._engine, found[1], mark, self._commits.disk_failed
+                    self._engine, group, ranges, mark, self._commits.disk_failed
                 )
             receiving = self._receiving.get(group)
             if receiving is None:
@@ -148,18 +157,23 @@ class SnapshotExchange:
             raise Unavailable(f"group {group} is not here")
         return mark
 
-    def asked_to_append(self, node: int, group: int, message: Message) -> None:
-        """Say of an incomplete replica that it has nothing, so that it is sent a snapshot."""
+    def heard(self, node: int, group: int, message: Message) -> None:
+        """Answer for an incomplete replica: it lives, and has nothing, so that it is sent a snapshot."""
         mark = self._incomplete.get(group)
         if (
             mark is None
-            or group in self._receiving
-            or not isinstance(message, AppendEntries)
             or message.to != mark.position.replica
+            or message.term < mark.hard_state.term
         ):
             return
-        # It may be a leader that joined after the replica was whole.
-        nothing = AppendResponse(
-            message.to, message.sender, message.term, message.previous_index, True
-        )
-        self._transport.send(node, group, nothing)
+        match message:
+            case Heartbeat():
+                # Of no round: it confirms no read.
+                lives = HeartbeatResponse(message.to, message.sender, message.term, 0)
+                self._transport.send(node, group, lives)
+            case AppendEntries() if group not in self._receiving:
+                # It may be a leader that joined after the replica was whole.
+                nothing = AppendResponse(
+                    message.to, message.sender, message.term, message.previous_index, True
+                )
+                self._transport.send(node, group, nothing)

@@ -50,8 +50,8 @@ def load_incomplete(engine: Engine, group: int) -> Incomplete | None:
     return None if raw is None else msgspec.msgpack.decode(raw, type=Incomplete)
 
 
-def ranges_of(settings: ReplicaSettings) -> list[Range]:
-    """Where a group's rows are, those of its log aside."""
+def table_ranges(settings: ReplicaSettings) -> list[Range]:
+    """Where the rows of a table's or an index's group are, those of its log aside."""
     table = settings.table
     index = None if settings.index is None else table.index(settings.index)
     table_ids = [(Family.ITEM, table.id if index is None else index.id)]
@@ -73,7 +73,7 @@ def ranges_of(settings: ReplicaSettings) -> list[Range]:
 
 async def ship(
     engine: Engine,
-    settings: ReplicaSettings,
+    ranges: list[Range],
     raft: Raft,
     nodes: dict[int, int],
     ask: Callable[[SnapshotRows], Awaitable[object]],
@@ -81,9 +81,7 @@ async def ship(
     """Send what is applied now. `nodes` says where the members are. Raises SeamError if it did not get there whole."""
     snapshot = raft.snapshot()
     described = msgspec.msgpack.encode(snapshot)
-    scans = [
-        (family, engine.scan(family, lower, upper)) for family, lower, upper in ranges_of(settings)
-    ]
+    scans = [(family, engine.scan(family, lower, upper)) for family, lower, upper in ranges]
     term = raft.term
     for number, (rows, last) in enumerate(_portions(scans)):
         await ask(SnapshotRows(term, described, number, rows, last, nodes))
@@ -109,7 +107,7 @@ def _portions(
 
 
 class Receiving:
-    """A snapshot on its way into the place of one replica, which must have been closed.
+    """A snapshot on its way into the place of one replica, which must have been closed. Its rows are in `ranges`.
 
     `disk_failed` is told of a write or a flush that failed, and does not come back in a real process.
     """
@@ -117,13 +115,15 @@ class Receiving:
     def __init__(
         self,
         engine: Engine,
-        settings: ReplicaSettings,
+        group: int,
+        ranges: list[Range],
         mark: Incomplete,
         disk_failed: Callable[[Exception], None],
     ) -> None:
         self._engine = engine
         self._disk_failed = disk_failed
-        self._settings = settings
+        self._group = group
+        self._ranges = ranges
         self._mark = mark
         self._described = b""
         self._next = 0
@@ -142,14 +142,14 @@ class Receiving:
 
     async def _begin(self, portion: SnapshotRows) -> None:
         self._described = portion.snapshot
-        key = incomplete_key(self._settings.group)
+        key = incomplete_key(self._group)
         await self._write([Row(Family.RAFT, key, msgspec.msgpack.encode(self._mark))])
         await self._flush()
-        await self._write([RangeDelete(*range) for range in ranges_of(self._settings)])
+        await self._write([RangeDelete(*range) for range in self._ranges])
 
     async def _end(self, portion: SnapshotRows) -> None:
         snapshot = msgspec.msgpack.decode(portion.snapshot, type=Snapshot)
-        group, mark = self._settings.group, self._mark
+        group, mark = self._group, self._mark
         position = msgspec.structs.replace(
             mark.position,
             index=snapshot.index,

@@ -86,12 +86,13 @@ class Transport:
 
     def accept(self, link: Link, identity: Identity) -> Peer:
         """Take the stream of a node that dialled. Raises Refused."""
-        number, directory = _number_and_directory(identity)
+        number, directory = number_and_directory(identity)
         if not 0 < number < self.number:
             raise Refused(f"node {self.number} is dialled by nodes of lower numbers only")
         self.recognise(number, directory)
         peer = self._peer(number)
         peer.replace_link(link)
+        peer.directory = directory
         return peer
 
     def send(self, node: int, group: int, message: Message) -> None:
@@ -107,6 +108,11 @@ class Transport:
     def reaches(self, node: int) -> bool:
         peer = self._peers.get(node)
         return peer is not None and peer.link is not None and peer.link.up
+
+    def recognise_again(self) -> None:
+        """It may have become known that a node has another directory than the one that speaks."""
+        for peer in self._peers.values():
+            peer.recognise_again()
 
     def _peer(self, number: int) -> Peer:
         peer = self._peers.get(number)
@@ -133,6 +139,8 @@ class Peer:
         self.number = number
         self._recognise = recognise
         self.link: Link | None = None
+        # Of the node behind the link, while that is up.
+        self.directory = ""
         self._listener = listener
         self._log = log
         self.calls = Calls(self._stir, REQUEST_TIMEOUT_S)
@@ -234,7 +242,7 @@ class Peer:
 
     def on_up(self, peer: Identity) -> None:
         try:
-            number, directory = _number_and_directory(peer)
+            number, directory = number_and_directory(peer)
             if number != self.number:
                 raise Refused(f"the address of node {self.number} is that of node {peer.node}")
             self._recognise(number, directory)
@@ -242,6 +250,17 @@ class Peer:
             self._log(str(refusal))
             if self.link is not None:
                 # Dialled again, it may be somebody else's.
+                self.link.reset(str(refusal))
+        else:
+            self.directory = directory
+
+    def recognise_again(self) -> None:
+        if self.link is not None and self.link.up and self.directory:
+            try:
+                self._recognise(self.number, self.directory)
+            except Refused as refusal:
+                self.directory = ""
+                self._log(str(refusal))
                 self.link.reset(str(refusal))
 
     def on_frame(self, frame: bytes) -> None:
@@ -277,7 +296,7 @@ class Peer:
         self._listener.lost(self.number)
 
 
-def _number_and_directory(identity: Identity) -> tuple[int, str]:
+def number_and_directory(identity: Identity) -> tuple[int, str]:
     """A node says its number and the id of its data directory, with a dot between them."""
     number, _, directory = identity.node.partition(".")
     is_number = number.isdecimal() and len(number) < NUMBER_DIGITS_MAX

@@ -58,13 +58,16 @@ async def _ask(number: int, address: str, options: argparse.Namespace) -> NodeSt
     """What a node says of itself, or why it says nothing."""
     # gRPC takes a while to load, and `gramme serve` does without it.
     from gramme.links.cluster import identity_of
-    from gramme.links.inquiry import NoAnswer, ask_status
+    from gramme.links.inquiry import NoAnswer, inquire
     from gramme.links.security import Secret, Security
+    from gramme.links.services import STATUS
 
     secret = secret_of(options)
     security = Security(Secret(secret), tls_of(options))
     try:
-        answer = await ask_status(address, identity_of(secret, "", "admin"), security, TIMEOUT_S)
+        answer = await inquire(
+            STATUS, address, identity_of(secret, "", "admin"), security, TIMEOUT_S
+        )
         status = decode_status(answer)
     except NoAnswer as error:
         return str(error)

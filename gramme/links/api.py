@@ -10,7 +10,7 @@ the next frame: frames grow with load, and a lone message waits for nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -110,5 +110,5 @@ Accept = Callable[[Link, Identity], Events]
 The link is not up before `on_up`.
 """
 
-Describe = Callable[[Identity], bytes]
-"""Says how this process is, to whoever runs the cluster. Raises Refused."""
+Answerer = Callable[[Identity], Awaitable[bytes]]
+"""Answers a call of its own, from a process that says it is this one. Raises Refused."""

@@ -1,9 +1,8 @@
-"""Asking a node about itself: a call of its own, for who runs the cluster and not for the cluster's own talk."""
+"""Asking a node something by a call of its own, beside the streams of the cluster's own talk."""
 
 from __future__ import annotations
 
 import grpc
-from google.protobuf.message import DecodeError
 from grpc import aio
 
 from gramme.links import channels
@@ -11,31 +10,35 @@ from gramme.links.api import Identity
 from gramme.links.limits import Limits
 from gramme.links.metadata import introduction
 from gramme.links.security import Security
-from gramme.links.services import ADMINISTRATION, STATUS
-from gramme.v1 import peer_pb2
+from gramme.links.services import ADMINISTRATION, Call, NotAFrame
 
 
 class NoAnswer(Exception):
-    """The message is a few words for a person."""
+    """The message is a few words for a person. `refused` if the node has answered that it does not want to answer."""
+
+    def __init__(self, words: str, refused: bool = False) -> None:
+        super().__init__(words)
+        self.refused = refused
 
 
-async def ask_status(
-    address: str, identity: Identity, security: Security, timeout_s: float
+async def inquire(
+    question: Call, address: str, identity: Identity, security: Security, timeout_s: float
 ) -> bytes:
-    """What the node at `address` says of itself. Raises NoAnswer."""
+    """What the node at `address` answers. Raises NoAnswer."""
     channel = channels.channel(address, security.tls, Limits())
     try:
         ask: aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
-            f"/{ADMINISTRATION}/{STATUS}"
+            f"/{ADMINISTRATION}/{question.method}"
         )
-        request = peer_pb2.StatusRequest().SerializeToString()
+        request = question.request().SerializeToString()
         metadata = introduction(identity, security.secret)
         answer = await ask(request, metadata=metadata, timeout=timeout_s)
-        return peer_pb2.StatusResponse.FromString(answer).content
-    except DecodeError as error:
+        return question.decode_response(answer)
+    except NotAFrame as error:
         raise NoAnswer("its answer cannot be read") from error
     except aio.AioRpcError as error:
-        raise NoAnswer(_words(error, timeout_s)) from error
+        refused = error.code() is grpc.StatusCode.FAILED_PRECONDITION
+        raise NoAnswer(_words(error, timeout_s), refused) from error
     finally:
         await channel.close()
 

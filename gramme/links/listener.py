@@ -10,20 +10,18 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 
 import grpc
-from google.protobuf.message import DecodeError
 from grpc import aio
 
 from gramme.links import channels
-from gramme.links.api import Accept, Describe, Down, Events, Identity, Refused
+from gramme.links.api import Accept, Answerer, Down, Events, Identity, Refused
 from gramme.links.failures import report
 from gramme.links.limits import Limits
 from gramme.links.memory import keep_memory
 from gramme.links.metadata import Pairs, introduction, presented_identity, presented_secret
 from gramme.links.security import Security
-from gramme.links.services import ADMINISTRATION, STATUS, Service
+from gramme.links.services import ADMINISTRATION, Call, NotAFrame, Service
 from gramme.links.stream import GONE, Over, Stream
 from gramme.loopback import is_loopback
-from gramme.v1 import peer_pb2
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +50,7 @@ class Listener:
         security: Security,
         accept: Mapping[Service, Accept],
         limits: Limits | None = None,
-        describe: Describe | None = None,
+        answerers: Mapping[Call, Answerer] | None = None,
     ) -> None:
         keep_memory()
         self._identity = identity
@@ -60,7 +58,7 @@ class Listener:
         self._limits = limits or Limits()
         self._server: aio.Server | None = None
         self._accept = accept
-        self._describe = describe
+        self._answerers = answerers or {}
         self._streams = 0
 
     async def start(self, host: str, port: int) -> int:
@@ -76,8 +74,7 @@ class Listener:
             )
         server = channels.server(self._limits)
         server.add_generic_rpc_handlers([self._handler(service) for service in self._accept])
-        if self._describe is not None:
-            server.add_generic_rpc_handlers([self._administration(self._describe)])
+        server.add_generic_rpc_handlers([self._administration()])
         try:
             bound = channels.bind(server, _address(host, port), self._security.tls)
         except RuntimeError as error:
@@ -117,17 +114,21 @@ class Listener:
         finally:
             self._streams -= 1
 
-    def _administration(self, describe: Describe) -> grpc.GenericRpcHandler:
-        async def status(request: bytes, context: Context) -> bytes:
+    def _administration(self) -> grpc.GenericRpcHandler:
+        methods = {call.method: self._method(call, say) for call, say in self._answerers.items()}
+        return grpc.method_handlers_generic_handler(ADMINISTRATION, methods)
+
+    def _method(self, call: Call, say: Answerer) -> grpc.RpcMethodHandler[bytes, bytes]:
+        async def answer(request: bytes, context: Context) -> bytes:
             try:
                 peer = self._let_in(context)
-                return _status(describe, peer, request)
+                return await _answer(call, say, peer, request)
             except _TurnedAway as turned_away:
                 log.warning("refused a call from %s: %s", context.peer(), turned_away.reason)
                 await context.abort(turned_away.code, turned_away.reason)
 
-        method: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(status)
-        return grpc.method_handlers_generic_handler(ADMINISTRATION, {STATUS: method})
+        method: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(answer)
+        return method
 
     def _let_in(self, context: Context) -> Identity:
         metadata = context.invocation_metadata()
@@ -151,11 +152,11 @@ class Listener:
             raise _TurnedAway(grpc.StatusCode.FAILED_PRECONDITION, str(refused)) from refused
 
 
-def _status(describe: Describe, peer: Identity, request: bytes) -> bytes:
+async def _answer(call: Call, say: Answerer, peer: Identity, request: bytes) -> bytes:
     try:
-        peer_pb2.StatusRequest.FromString(request)
-        return peer_pb2.StatusResponse(content=describe(peer)).SerializeToString()
-    except DecodeError as error:
+        call.decode_request(request)
+        return call.response(content=await say(peer)).SerializeToString()
+    except NotAFrame as error:
         raise _TurnedAway(grpc.StatusCode.INVALID_ARGUMENT, "that is no request") from error
     except Refused as refused:
         raise _TurnedAway(grpc.StatusCode.FAILED_PRECONDITION, str(refused)) from refused

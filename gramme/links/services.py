@@ -46,6 +46,34 @@ PEER = Service(peer_pb2.DESCRIPTOR.services_by_name["Peer"].full_name, peer_pb2.
 """From a node to a node."""
 
 ADMINISTRATION = peer_pb2.DESCRIPTOR.services_by_name["Administration"].full_name
-"""Calls of their own, from who runs the cluster to a node."""
+"""Calls of their own to a node."""
 
-STATUS = "Status"
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call without arguments: who asks is all there is to know."""
+
+    method: str
+    request: type[peer_pb2.StatusRequest | peer_pb2.JoinRequest]
+    response: type[peer_pb2.StatusResponse | peer_pb2.JoinResponse]
+
+    def decode_request(self, message: bytes) -> None:
+        """Raises NotAFrame."""
+        try:
+            self.request.FromString(message)
+        except DecodeError as error:
+            raise NotAFrame from error
+
+    def decode_response(self, message: bytes) -> bytes:
+        """Raises NotAFrame."""
+        try:
+            return self.response.FromString(message).content
+        except DecodeError as error:
+            raise NotAFrame from error
+
+
+STATUS = Call("Status", peer_pb2.StatusRequest, peer_pb2.StatusResponse)
+"""From who runs the cluster."""
+
+JOIN = Call("Join", peer_pb2.JoinRequest, peer_pb2.JoinResponse)
+"""From another node."""

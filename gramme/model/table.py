@@ -141,11 +141,13 @@ class Table(msgspec.Struct, frozen=True):
 class TableRecord(msgspec.Struct, frozen=True):
     """Meta's row for a table: its definition and the partitions of it and of each index, by index name.
 
-    `placement` has the replicas of each group, by their ids, and the number of the node that each was first placed on; the
-    first one's node leads first, if it can. It is empty where there is one node only.
+    `placement` has the replicas of each group, by their ids, and the number of the node that each is placed on; the first
+    one's node leads first, if it can. It is empty where there is one node only. `founders` has what the placement was at
+    first, for groups whose placement has changed since.
     """
 
     table: Table
     partitions: tuple[Partition, ...]
     index_partitions: dict[str, tuple[Partition, ...]]
     placement: dict[int, dict[int, int]] = {}
+    founders: dict[int, dict[int, int]] = {}

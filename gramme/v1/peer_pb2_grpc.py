@@ -114,6 +114,11 @@ class AdministrationStub(object):
                 request_serializer=gramme_dot_v1_dot_peer__pb2.StatusRequest.SerializeToString,
                 response_deserializer=gramme_dot_v1_dot_peer__pb2.StatusResponse.FromString,
                 _registered_method=True)
+        self.Join = channel.unary_unary(
+                '/gramme.v1.Administration/Join',
+                request_serializer=gramme_dot_v1_dot_peer__pb2.JoinRequest.SerializeToString,
+                response_deserializer=gramme_dot_v1_dot_peer__pb2.JoinResponse.FromString,
+                _registered_method=True)
 
 
 class AdministrationServicer(object):
@@ -127,6 +132,13 @@ class AdministrationServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Join(self, request, context):
+        """Whether a node with an empty directory, which has not taken part in anything, is known, and by which replica of meta.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdministrationServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -134,6 +146,11 @@ def add_AdministrationServicer_to_server(servicer, server):
                     servicer.Status,
                     request_deserializer=gramme_dot_v1_dot_peer__pb2.StatusRequest.FromString,
                     response_serializer=gramme_dot_v1_dot_peer__pb2.StatusResponse.SerializeToString,
+            ),
+            'Join': grpc.unary_unary_rpc_method_handler(
+                    servicer.Join,
+                    request_deserializer=gramme_dot_v1_dot_peer__pb2.JoinRequest.FromString,
+                    response_serializer=gramme_dot_v1_dot_peer__pb2.JoinResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -164,6 +181,33 @@ class Administration(object):
             '/gramme.v1.Administration/Status',
             gramme_dot_v1_dot_peer__pb2.StatusRequest.SerializeToString,
             gramme_dot_v1_dot_peer__pb2.StatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Join(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/gramme.v1.Administration/Join',
+            gramme_dot_v1_dot_peer__pb2.JoinRequest.SerializeToString,
+            gramme_dot_v1_dot_peer__pb2.JoinResponse.FromString,
             options,
             channel_credentials,
             insecure,

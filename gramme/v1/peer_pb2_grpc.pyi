@@ -66,6 +66,8 @@ class AdministrationStub:
     def __new__(cls, channel: _aio.Channel) -> AdministrationAsyncStub: ...
     Status: _grpc.UnaryUnaryMultiCallable[_peer_pb2.StatusRequest, _peer_pb2.StatusResponse]
     """How the node, its partitions and its replicas are."""
+    Join: _grpc.UnaryUnaryMultiCallable[_peer_pb2.JoinRequest, _peer_pb2.JoinResponse]
+    """Whether a node with an empty directory, which has not taken part in anything, is known, and by which replica of meta."""
 
 @_typing.type_check_only
 class AdministrationAsyncStub(AdministrationStub):
@@ -74,6 +76,8 @@ class AdministrationAsyncStub(AdministrationStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Status: _aio.UnaryUnaryMultiCallable[_peer_pb2.StatusRequest, _peer_pb2.StatusResponse]  # type: ignore[assignment]
     """How the node, its partitions and its replicas are."""
+    Join: _aio.UnaryUnaryMultiCallable[_peer_pb2.JoinRequest, _peer_pb2.JoinResponse]  # type: ignore[assignment]
+    """Whether a node with an empty directory, which has not taken part in anything, is known, and by which replica of meta."""
 
 class AdministrationServicer(metaclass=_abc_1.ABCMeta):
     """Calls of their own, with the same metadata as a stream."""
@@ -85,5 +89,13 @@ class AdministrationServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_peer_pb2.StatusResponse, _abc.Awaitable[_peer_pb2.StatusResponse]]:
         """How the node, its partitions and its replicas are."""
+
+    @_abc_1.abstractmethod
+    def Join(
+        self,
+        request: _peer_pb2.JoinRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_peer_pb2.JoinResponse, _abc.Awaitable[_peer_pb2.JoinResponse]]:
+        """Whether a node with an empty directory, which has not taken part in anything, is known, and by which replica of meta."""
 
 def add_AdministrationServicer_to_server(servicer: AdministrationServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

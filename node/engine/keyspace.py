@@ -16,6 +16,7 @@
              table | token | request id      of a table: when a write was done under this id, and its answer
     change   log id | index | ordinal        change
     sys      "table/" account / region / name, "next-id"
+             "member/" number                of a node, as all agree: its data directory, and its replica of meta
              "node/" number                  of another node: the id of the data directory it was first met with
 
 Numbers are big-endian: group, log id and index 8 bytes, table and ordinal 4, token 8. A partition is a range of
@@ -46,6 +47,7 @@ _LOCAL_TOTALS = struct.Struct(">2Q")
 
 SYS_NEXT_ID = b"next-id"
 SYS_TABLES = b"table/"
+SYS_MEMBERS = b"member/"
 SYS_NODES = b"node/"
 
 
@@ -110,6 +112,10 @@ def fence_key(group: int, source: int) -> bytes:
 
 def backfill_key(group: int, reader: int) -> bytes:
     return _U64.pack(group) + b"\4" + _U32.pack(reader)
+
+
+def member_key(number: int) -> bytes:
+    return SYS_MEMBERS + str(number).encode()
 
 
 def node_key(number: int) -> bytes:

@@ -27,9 +27,9 @@ from gramme.node.engine.keyspace import (
     table_prefix,
 )
 from gramme.node.group_log import Position, first_log_rows, load_position
-from gramme.node.meta import EMPTY_STATE
 from gramme.node.raft.messages import Configuration, ReplicaId
 from gramme.node.raft.settings import Settings
+from gramme.node.table_records import EMPTY_STATE
 from gramme.partitions import TOKEN_SPACE
 from tests.support.datagrams import Datagrams
 from tests.support.deterministic import DeterministicLoop

@@ -104,7 +104,12 @@ class Process:
             disk,
             cluster.clock,
             ClusterSettings(
-                number, cluster.members, SEED, cluster.replication, cluster.index_delay_ms
+                number,
+                cluster.members,
+                SEED,
+                cluster.members[number].partition(".")[2],
+                cluster.replication,
+                cluster.index_delay_ms,
             ),
             Random(f"{cluster.seed}/{number}").randint,
             self._failed,

@@ -34,10 +34,10 @@ from gramme.node.engine.keyspace import (
     state_key,
 )
 from gramme.node.group_log import Position, decode_operations
-from gramme.node.meta import EMPTY_STATE
 from gramme.node.raft.messages import Configuration, EntryKind, decode_membership
 from gramme.node.raft.quorum import majority
 from gramme.node.raft.ready import Role
+from gramme.node.table_records import EMPTY_STATE
 from tests.support.simulated_disk import Batch, SimulatedDisk
 from tests.support.simulated_node import GroupReplica, SimulatedNode
 

@@ -15,7 +15,6 @@ import msgspec
 from gramme.clock import Clock
 from gramme.commands import SnapshotRows
 from gramme.errors import Unavailable
-from gramme.model.table import TableRecord
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Family
@@ -27,12 +26,12 @@ from gramme.node.engine.keyspace import (
     state_key,
 )
 from gramme.node.group_log import Position, load_position
-from gramme.node.hosted import Hosted
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import Message, decode_message, encode_message
 from gramme.node.raft.settings import Settings
 from gramme.node.replica import Replica
 from gramme.node.snapshot_exchange import SnapshotExchange
+from gramme.node.snapshots import Range, table_ranges
 from gramme.node.transport import Transport
 from tests.support.network import Network
 from tests.support.simulated_disk import Batch, DiskFailed, SimulatedDisk
@@ -174,7 +173,7 @@ class SimulatedNode:
         consensus.machine = replica
         opened = GroupReplica(group, consensus, replica)
         consensus.on_leader = lambda: self._watcher.led(self, opened)
-        consensus.on_snapshot_due = lambda due: self._snapshots.ship(cast(Hosted, opened), due.to)
+        consensus.on_snapshot_due = lambda due: self._snapshots.ship(consensus, due.to)
         return opened
 
     def crash(self, kept: int = 0) -> None:
@@ -234,9 +233,8 @@ class SimulatedNode:
         found = self.groups.get(group)
         return None if found is None else found.consensus
 
-    def settings_of(self, group: int) -> tuple[TableRecord, ReplicaSettings] | None:
-        settings = self._watcher.settings_of(group)
-        return TableRecord(settings.table, (), {}), settings
+    def ranges_of(self, group: int) -> list[Range]:
+        return table_ranges(self._watcher.settings_of(group))
 
     def set_aside(self, group: int) -> None:
         found = self.groups.pop(group, None)
@@ -275,7 +273,7 @@ class SimulatedNode:
                 found.consensus.hear(number_of(source), message)
                 stirred[group] = found
             elif found is None:
-                self._snapshots.asked_to_append(number_of(source), group, message)
+                self._snapshots.heard(number_of(source), group, message)
         for found in stirred.values():
             found.consensus.pump()
 

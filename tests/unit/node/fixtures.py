@@ -24,8 +24,8 @@ from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.keyspace import ReplicaSettings, ReplicaState
 from gramme.node.engine.memory import MemoryEngine
-from gramme.node.meta import EMPTY_STATE
 from gramme.node.replica import Replica
+from gramme.node.table_records import EMPTY_STATE
 from gramme.partitions import TOKEN_SPACE
 
 NOW_MS = 1_700_000_000_000

@@ -407,7 +407,7 @@ def test_deposed_leader_of_meta_says_nothing_of_tables_it_does_not_know() -> Non
         assert old is not None
         cluster.isolate(old)
         cluster.cut(ROUTER, cluster.members[old])
-        log = cluster.node(old)._meta_log
+        log = cluster.node(old)._logs[0]
         log.tick = lambda: None  # type: ignore[method-assign]
         others = [number for number in cluster.members if number != old]
         await cluster.until(
@@ -507,10 +507,10 @@ def test_node_says_nothing_before_what_it_found_is_flushed() -> None:
         await asyncio.sleep(0.01)
         node, answers = cluster.node(number), list[Answer]()
         said: list[Message] = []
-        node._meta_log._send = lambda node, group, message: said.append(message)
+        node._logs[0]._send = lambda node, group, message: said.append(message)
 
         me, other = ReplicaId(number), next(one for one in cluster.members if one != number)
-        term = node._meta_log.raft.term
+        term = node._logs[0].raft.term
         node.heard(other, [(0, Heartbeat(ReplicaId(other), me, term, 0, 1))])
         node.asked(Request(1, group, 1, False, Get(key)), answers.append)
 

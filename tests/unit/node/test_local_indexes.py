@@ -29,8 +29,8 @@ from gramme.node.engine.api import Family, Operation, Row
 from gramme.node.engine.keyspace import decode_state, encode_state, state_key, table_prefix
 from gramme.node.flushed import Flushed
 from gramme.node.local_pages import SLICE_FETCHES, LocalPages
-from gramme.node.meta import EMPTY_STATE
 from gramme.node.replica import Replica
+from gramme.node.table_records import EMPTY_STATE
 from gramme.partitions import TOKEN_SPACE
 from tests.unit.node.fixtures import GatedEngine, parts, settle
 

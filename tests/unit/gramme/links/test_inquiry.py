@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from grpc import StatusCode, aio
 
-from gramme.links.api import Describe, Identity, Refused
-from gramme.links.inquiry import NoAnswer, ask_status
+from gramme.links.api import Answerer, Identity, Refused
+from gramme.links.inquiry import NoAnswer, inquire
 from gramme.links.listener import Listener
 from gramme.links.security import Secret, Security
-from gramme.links.services import ADMINISTRATION, PEER, STATUS
+from gramme.links.services import ADMINISTRATION, PEER, STATUS, Call
 from tests.support.link_ends import SECRET, A, B, Host, dialling, free_port, link_of
 from tests.unit.gramme.links.strangers import OURS
 
@@ -21,9 +21,18 @@ TIMEOUT_S = 5.0
 
 
 @contextlib.asynccontextmanager
-async def describing(describe: Describe | None, host: Host | None = None) -> AsyncIterator[str]:
+async def describing(
+    describe: Callable[[Identity], bytes] | None, host: Host | None = None
+) -> AsyncIterator[str]:
     accept = (host or Host()).accept
-    listener = Listener(B, SECRET, {PEER: accept}, describe=describe)
+    answerers: dict[Call, Answerer] = {}
+    if describe is not None:
+
+        async def say(peer: Identity) -> bytes:
+            return describe(peer)
+
+        answerers[STATUS] = say
+    listener = Listener(B, SECRET, {PEER: accept}, answerers=answerers)
     port = await listener.start("127.0.0.1", 0)
     try:
         yield f"127.0.0.1:{port}"
@@ -39,7 +48,7 @@ async def test_who_asks_is_told() -> None:
         return b"well"
 
     async with describing(describe) as address:
-        assert await ask_status(address, A, SECRET, TIMEOUT_S) == b"well"
+        assert await inquire(STATUS, address, A, SECRET, TIMEOUT_S) == b"well"
     assert asked == [A]
 
 
@@ -49,7 +58,7 @@ async def test_who_asks_is_told() -> None:
 async def test_who_does_not_know_the_secret_is_told_nothing(security: Security) -> None:
     async with describing(lambda peer: b"well") as address:
         with pytest.raises(NoAnswer, match="the cluster's secret is wrong or missing"):
-            await ask_status(address, A, security, TIMEOUT_S)
+            await inquire(STATUS, address, A, security, TIMEOUT_S)
 
 
 async def test_a_refusal_says_why() -> None:
@@ -58,12 +67,12 @@ async def test_a_refusal_says_why() -> None:
 
     async with describing(refuse) as address:
         with pytest.raises(NoAnswer, match="another release"):
-            await ask_status(address, A, SECRET, TIMEOUT_S)
+            await inquire(STATUS, address, A, SECRET, TIMEOUT_S)
 
 
 async def test_nobody_at_an_address_is_said_at_once() -> None:
     with pytest.raises(NoAnswer, match="cannot be reached"):
-        await ask_status(f"127.0.0.1:{free_port()}", A, SECRET, TIMEOUT_S)
+        await inquire(STATUS, f"127.0.0.1:{free_port()}", A, SECRET, TIMEOUT_S)
 
 
 async def test_who_is_silent_is_waited_for_in_vain() -> None:
@@ -71,7 +80,7 @@ async def test_who_is_silent_is_waited_for_in_vain() -> None:
     async with silent:
         port = silent.sockets[0].getsockname()[1]
         with pytest.raises(NoAnswer, match=r"no answer within 0\.2 s"):
-            await ask_status(f"127.0.0.1:{port}", A, SECRET, 0.2)
+            await inquire(STATUS, f"127.0.0.1:{port}", A, SECRET, 0.2)
 
 
 async def test_garbage_ends_its_own_call_only() -> None:
@@ -80,7 +89,7 @@ async def test_garbage_ends_its_own_call_only() -> None:
         await near.hears("up")
         async with aio.insecure_channel(address) as channel:
             ask: aio.UnaryUnaryMultiCallable[bytes, bytes]
-            ask = channel.unary_unary(f"/{ADMINISTRATION}/{STATUS}")
+            ask = channel.unary_unary(f"/{ADMINISTRATION}/{STATUS.method}")
             with pytest.raises(aio.AioRpcError) as failure:
                 await ask(b"\xff\xff\xff", metadata=OURS)
             assert failure.value.code() is StatusCode.INVALID_ARGUMENT
@@ -102,11 +111,11 @@ async def test_a_mistake_of_ours_ends_its_own_call_and_is_reported() -> None:
 
     async with describing(fail) as address:
         with pytest.raises(NoAnswer, match="a mistake of this end"):
-            await ask_status(address, A, SECRET, TIMEOUT_S)
+            await inquire(STATUS, address, A, SECRET, TIMEOUT_S)
     assert reported == ["a call failed"]
 
 
 async def test_who_has_nothing_to_report_is_not_asked() -> None:
     async with describing(None) as address:
         with pytest.raises(NoAnswer):
-            await ask_status(address, A, SECRET, TIMEOUT_S)
+            await inquire(STATUS, address, A, SECRET, TIMEOUT_S)

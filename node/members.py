@@ -1,0 +1,90 @@
+"""Which data directory each node of the cluster has: a node that has lost its disk is another node, under the same number.
+
+A node with a new directory has forgotten its votes and its part of every log. Taken for the one it was it could vote twice,
+and what was acknowledged could be lost. So a node is known by its directory's random id, and its replicas belong to that
+directory: they are gone with it, and ids of replicas are never used again.
+
+Two rows say who is known. Nodes that meet while the cluster begins write down what they met, each for itself, before any
+of them votes (`joining.py`). From then on meta has a record of every node, and a node with a new directory is let in by
+a new record, which puts new replicas in the place of the old ones (`membership.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gramme.links.api import Refused
+from gramme.node.engine.api import Engine, Family, Row
+from gramme.node.engine.keyspace import member_key, node_key
+
+
+class MemberRecord(msgspec.Struct, frozen=True, array_like=True):
+    """Meta's row for a node. Replicas on it whose ids are lower than `since` were on the directory before, and are gone."""
+
+    directory: str
+    # The id of its replica of meta.
+    replica: int
+    since: int
+
+
+def encode_member(record: MemberRecord) -> bytes:
+    return msgspec.msgpack.encode(record)
+
+
+class Members:
+    """The nodes of the cluster as this one knows them. `addresses` has its own number, too."""
+
+    def __init__(
+        self, engine: Engine, number: int, directory: str, addresses: Mapping[int, str]
+    ) -> None:
+        self.number = number
+        self.directory = directory
+        self.addresses = addresses
+        self._engine = engine
+
+    def record(self, number: int) -> MemberRecord | None:
+        """What meta says of a node. None if it does not say anything yet."""
+        raw = self._engine.get(Family.SYS, member_key(number))
+        return None if raw is None else msgspec.msgpack.decode(raw, type=MemberRecord)
+
+    def records(self) -> dict[int, MemberRecord]:
+        found = {number: self.record(number) for number in self.addresses}
+        return {number: record for number, record in found.items() if record is not None}
+
+    def directory_of(self, number: int) -> str | None:
+        record = self.record(number)
+        if record is not None:
+            return record.directory
+        if number == self.number:
+            return self.directory
+        met = self._engine.get(Family.SYS, node_key(number))
+        return None if met is None else met.decode()
+
+    def is_gone(self, replica: int, number: int) -> bool:
+        """Whether a replica on this node was lost with a directory it had before."""
+        record = self.record(number)
+        return record is not None and replica < record.since
+
+    def recognise(self, number: int, directory: str) -> None:
+        """Let another node speak if it is the one it was. Raises Refused."""
+        known = self.directory_of(number)
+        if known is None:
+            self._engine.write([Row(Family.SYS, node_key(number), directory.encode())])
+        elif known != directory:
+            raise Refused(
+                f"node {number} is known with another data directory. One that has lost its data is let in "
+                "when it is started with an empty directory and most of the others run"
+            )
+
+    async def meet(self, number: int, directory: str) -> None:
+        """Write down who has this number, if nobody is known to. It is durable when this returns. Raises Refused."""
+        if number not in self.addresses or number == self.number:
+            raise Refused(
+                f"node {number} is not among the other nodes of this cluster, as node {self.number} was "
+                "told them: all are to be started with the same list"
+            )
+        if self.directory_of(number) is None:
+            self.recognise(number, directory)
+            await self._engine.flush()

@@ -1,0 +1,69 @@
+"""A node comes back with the data directory it was first met with, or as somebody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from gramme.links.api import Refused
+from gramme.node.engine.api import Family, Row
+from gramme.node.engine.keyspace import member_key
+from gramme.node.engine.memory import MemoryEngine
+from gramme.node.members import MemberRecord, Members, encode_member
+
+ADDRESSES = {1: "127.0.0.1:1", 2: "127.0.0.1:2", 3: "127.0.0.1:3"}
+
+
+def members_in(engine: MemoryEngine) -> Members:
+    return Members(engine, 1, "own", ADDRESSES)
+
+
+def record(engine: MemoryEngine, number: int, record: MemberRecord) -> None:
+    engine.write([Row(Family.SYS, member_key(number), encode_member(record))])
+
+
+async def test_a_node_is_known_by_its_first_directory_from_then_on() -> None:
+    members = members_in(MemoryEngine())
+
+    members.recognise(2, "first")
+    members.recognise(2, "first")
+    members.recognise(3, "another")
+
+    with pytest.raises(Refused, match="known with another data directory"):
+        members.recognise(2, "wiped")
+
+
+async def test_it_is_remembered_over_a_restart() -> None:
+    engine = MemoryEngine()
+    members_in(engine).recognise(2, "first")
+
+    with pytest.raises(Refused):
+        members_in(engine).recognise(2, "wiped")
+
+
+async def test_meeting_a_node_is_durable_when_it_is_answered() -> None:
+    engine = MemoryEngine()
+
+    await members_in(engine).meet(2, "first")
+
+    assert members_in(engine.crash()).directory_of(2) == "first"
+
+
+@pytest.mark.parametrize("number", [0, 1, 4])
+async def test_a_number_that_is_nobody_elses_is_refused(number: int) -> None:
+    with pytest.raises(Refused, match="not among the other nodes"):
+        await members_in(MemoryEngine()).meet(number, "first")
+
+
+async def test_what_meta_says_stands_above_what_was_met() -> None:
+    engine = MemoryEngine()
+    members = members_in(engine)
+    members.recognise(2, "first")
+
+    record(engine, 2, MemberRecord("new", 40, since=40))
+
+    members.recognise(2, "new")
+    with pytest.raises(Refused):
+        members.recognise(2, "first")
+    assert members.is_gone(39, 2)
+    assert not members.is_gone(40, 2)
+    assert not members.is_gone(39, 3)
