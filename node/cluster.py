@@ -111,6 +111,7 @@ class ClusterNode:
         self._clock = clock
         self._settings = settings
         self._on_failure = on_failure
+        self._note = log
         self.transport = Transport(settings.number, self, log)
         self.members = Members(engine, settings.number, settings.directory, settings.members)
         self.transport.recognise = self.members.recognise
@@ -162,6 +163,7 @@ class ClusterNode:
                 lambda: self.leads_meta,
                 self._logs,
                 self._hosting.placement,
+                self._note,
             )
             tasks.create_task(membership.run())
             tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))

@@ -15,7 +15,7 @@ from gramme.codec.frame import BadFrame
 from gramme.codec.join import Welcome, decode_welcome, encode_welcome
 from gramme.codec.status import encode_status
 from gramme.errors import SeamError
-from gramme.links.api import Events, Identity, Link, Refused
+from gramme.links.api import Events, Identity, Link, NotYet, Refused
 from gramme.links.cluster import identity_of, seed_of
 from gramme.links.dialler import Dialler
 from gramme.links.inquiry import NoAnswer, inquire
@@ -27,13 +27,20 @@ from gramme.node.engine.directory import DataDirectory, DirectoryRefused
 from gramme.node.engine.rocks import RocksEngine
 from gramme.node.joining import Joining, Unanswered, welcome
 from gramme.node.members import Members
-from gramme.node.opening import open_rocks
+from gramme.node.opening import LONE_ADVICE, open_rocks
 from gramme.node.service import Routers
 from gramme.node.transport import number_and_directory
 from gramme.start import StartRefused, end_process, log_event, quiet_collector, stop_on_signal
 
 # Letting a node in takes meta an election's time at most, and an entry.
 JOIN_TIMEOUT_S = 5.0
+
+
+# What a node has lost the others still have.
+DAMAGED_ADVICE = (
+    "Move the directory away and start the node again: it begins with an empty one, and is given everything "
+    "by the others"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,11 @@ class NodeOptions:
             raise StartRefused(f"node {self.number} is not among the members of the cluster")
         if self.replication not in (1, 3, 5):
             raise StartRefused(f"replication must be 1, 3 or 5, not {self.replication}")
+        if self.accept_data_loss and len(self.members) > 1:
+            raise StartRefused(
+                "with --accept-data-loss a node would vote without knowing what it promised before, and "
+                "others could lose what was acknowledged. Only a cluster of one node takes it"
+            )
         if self.replication > len(self.members):
             raise StartRefused(
                 f"{self.replication} replicas need as many nodes, and there are {len(self.members)}"
@@ -100,6 +112,7 @@ async def running_node(
             flushes=options.durability == "flush",
             accept_data_loss=options.accept_data_loss,
             cache_mb=options.cache_mb,
+            advice=DAMAGED_ADVICE if len(options.members) > 1 else LONE_ADVICE,
         )
         try:
             async with _connected(options, rocks, directory, stop or asyncio.Event()) as address:
@@ -238,11 +251,15 @@ class _Doors:
     def accept_router(self, link: Link, peer: Identity) -> Events:
         node, routers = self._enter(peer)
         if not node.knows_meta:
-            raise Refused("this node is being given its copy of the tables")
+            raise NotYet("this node is being given its copy of the tables")
         return routers.accept(link, peer)
 
     async def describe(self, peer: Identity) -> bytes:
-        node, _ = self._enter(peer)
+        try:
+            node, _ = self._enter(peer)
+        except NotYet as not_yet:
+            # A person wants to know.
+            raise Refused(str(not_yet)) from not_yet
         return encode_status(node.status(self._release, self._directory.size_bytes()))
 
     async def welcome(self, peer: Identity) -> bytes:
@@ -259,7 +276,7 @@ class _Doors:
     def _enter(self, peer: Identity) -> tuple[ClusterNode, Routers]:
         _same_cluster(self._identity, peer)
         if self._inside is None:
-            raise Refused("this node is starting")
+            raise NotYet("this node is starting")
         return self._inside
 
 

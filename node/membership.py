@@ -21,6 +21,12 @@ from gramme.node.meta import META_GROUP, Meta
 from gramme.node.raft.configuration import Change, ChangeKind
 from gramme.node.raft.messages import Configuration, ReplicaId
 
+_STEPS = {
+    ChangeKind.ADD_LEARNER: "filling",
+    ChangeKind.REMOVE: "removing",
+    ChangeKind.PROMOTE: "counting on",
+}
+
 POLL_S = 0.25
 # A learner that is this near to what is committed has caught up: it receives entries as they come.
 NEAR_ENTRIES = 256
@@ -57,12 +63,14 @@ class Membership:
         leads_meta: Callable[[], bool],
         logs: Mapping[int, Consensus],
         placement: Callable[[int], Mapping[int, int] | None],
+        say: Callable[[str], None],
     ) -> None:
         self._members = members
         self._meta = meta
         self._leads_meta = leads_meta
         self._logs = logs
         self._placement = placement
+        self._say = say
 
     async def run(self) -> None:
         while True:
@@ -120,7 +128,9 @@ class Membership:
         change = next_change(configuration, placed, is_gone, has_caught_up)
         if change is not None:
             added = change.kind is ChangeKind.ADD_LEARNER
-            log.reconfigure(change, {change.replica: placed[change.replica]} if added else {})
+            nodes: dict[int, int] = {change.replica: placed[change.replica]} if added else {}
+            if log.reconfigure(change, nodes):
+                self._say(f"group {log.group}: {_STEPS[change.kind]} replica {change.replica}")
 
     def _meta_placement(self) -> dict[int, int]:
         records = self._members.records()

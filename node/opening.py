@@ -18,10 +18,19 @@ CACHE_BYTES_MIN = 64 << 20
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
+# What to do about a damaged log where nobody else has what is in it.
+LONE_ADVICE = "Restore from a backup, or start with --accept-data-loss to go on with what is left"
+
+
 def open_rocks(
-    directory: DataDirectory, *, flushes: bool, accept_data_loss: bool, cache_mb: int
+    directory: DataDirectory,
+    *,
+    flushes: bool,
+    accept_data_loss: bool,
+    cache_mb: int,
+    advice: str = LONE_ADVICE,
 ) -> RocksEngine:
-    """Raises StartRefused."""
+    """`advice` is what to do about a damaged log. Raises StartRefused."""
     try:
         return RocksEngine.open(
             directory.database,
@@ -31,9 +40,7 @@ def open_rocks(
             tables_max=min(TABLES_MAX, allowed().tables),
         )
     except DataLost as error:
-        raise StartRefused(
-            f"{error}. Restore from a backup, or start with --accept-data-loss to go on with what is left"
-        ) from error
+        raise StartRefused(f"{error}. {advice}") from error
     except Exception as error:
         raise StartRefused(f"cannot open the database in {directory.path}: {error}") from error
 

@@ -29,7 +29,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option("--durability", choices=("flush", "os"), default="flush", help="as in gramme serve")
     option("--cache-mb", type=int, default=0, metavar="MB", help="as in gramme serve")
     option("--index-delay-ms", type=int, default=0, metavar="MS", help="as in gramme serve")
-    option("--accept-data-loss", action="store_true", help="as in gramme serve")
+    option(
+        "--accept-data-loss",
+        action="store_true",
+        help="as in gramme serve, for a cluster of one node",
+    )
     node.set_defaults(command=run_node)
 
     router = commands.add_parser(

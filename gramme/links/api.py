@@ -43,6 +43,10 @@ class Refused(Exception):
     """Raised by who is asked to accept a link and does not want to. The message is told to the other end."""
 
 
+class NotYet(Refused):
+    """Raised by who will accept later. Neither end makes a fuss of it: who dialled tries again anyway."""
+
+
 class Link(Protocol):
     @property
     def up(self) -> bool: ...

@@ -13,7 +13,7 @@ import grpc
 from grpc import aio
 
 from gramme.links import channels
-from gramme.links.api import Accept, Answerer, Down, Events, Identity, Refused
+from gramme.links.api import Accept, Answerer, Down, Events, Identity, NotYet, Refused
 from gramme.links.failures import report
 from gramme.links.limits import Limits
 from gramme.links.memory import keep_memory
@@ -39,6 +39,10 @@ class _TurnedAway(Exception):
         super().__init__(reason)
         self.code = code
         self.reason = reason
+
+    def note(self, what: str, peer: str) -> None:
+        if self.code is not grpc.StatusCode.UNAVAILABLE:
+            log.warning("refused %s from %s: %s", what, peer, self.reason)
 
 
 class Listener:
@@ -107,7 +111,7 @@ class Listener:
                 peer = self._let_in(context)
                 events = self._ask(service, link, peer)
             except _TurnedAway as turned_away:
-                log.warning("refused a stream from %s: %s", context.peer(), turned_away.reason)
+                turned_away.note("a stream", context.peer())
                 await context.abort(turned_away.code, turned_away.reason)
             stream = Stream(service, events, self._limits)
             await link.carry(context, introduction(self._identity), stream, events, peer)
@@ -124,7 +128,7 @@ class Listener:
                 peer = self._let_in(context)
                 return await _answer(call, say, peer, request)
             except _TurnedAway as turned_away:
-                log.warning("refused a call from %s: %s", context.peer(), turned_away.reason)
+                turned_away.note("a call", context.peer())
                 await context.abort(turned_away.code, turned_away.reason)
 
         method: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(answer)
@@ -149,7 +153,7 @@ class Listener:
         try:
             return self._accept[service](link, peer)
         except Refused as refused:
-            raise _TurnedAway(grpc.StatusCode.FAILED_PRECONDITION, str(refused)) from refused
+            raise _TurnedAway(_code(refused), str(refused)) from refused
 
 
 async def _answer(call: Call, say: Answerer, peer: Identity, request: bytes) -> bytes:
@@ -159,10 +163,16 @@ async def _answer(call: Call, say: Answerer, peer: Identity, request: bytes) -> 
     except NotAFrame as error:
         raise _TurnedAway(grpc.StatusCode.INVALID_ARGUMENT, "that is no request") from error
     except Refused as refused:
-        raise _TurnedAway(grpc.StatusCode.FAILED_PRECONDITION, str(refused)) from refused
+        raise _TurnedAway(_code(refused), str(refused)) from refused
     except Exception as error:
         report("a call", error)
         raise _TurnedAway(grpc.StatusCode.INTERNAL, "a mistake of this end") from error
+
+
+def _code(refused: Refused) -> grpc.StatusCode:
+    if isinstance(refused, NotYet):
+        return grpc.StatusCode.UNAVAILABLE
+    return grpc.StatusCode.FAILED_PRECONDITION
 
 
 class Accepted:

@@ -34,11 +34,16 @@ def flushed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Load]:
 def damaged(data: Path, copy: Path, part: float) -> Path:
     """A copy of the directory with one byte flipped so far into its longest log."""
     shutil.copytree(data, copy)
-    log = max(copy.rglob("*.log"), key=lambda path: path.stat().st_size)
+    damage(copy, part)
+    return copy
+
+
+def damage(data: Path, part: float) -> None:
+    """Flip one byte so far into the longest log of a directory."""
+    log = max(data.rglob("*.log"), key=lambda path: path.stat().st_size)
     content = bytearray(log.read_bytes())
     content[int(len(content) * part)] ^= 0x40
     log.write_bytes(content)
-    return copy
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9])

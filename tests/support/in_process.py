@@ -16,9 +16,10 @@ import orjson
 from msgspec.structs import replace
 
 from gramme.clock import VirtualClock
+from gramme.codec.join import Welcome
 from gramme.codec.json import decode_item
 from gramme.commands import CreateTable, Delete, DeleteTable, Get, Put, Scan, Write, Written
-from gramme.errors import ResourceNotFound
+from gramme.errors import ResourceNotFound, SeamError
 from gramme.links.api import Events, Identity, Link
 from gramme.links.limits import Limits
 from gramme.model.item import Item
@@ -27,6 +28,8 @@ from gramme.node.cluster import ClusterNode, ClusterSettings
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.memory import MemoryEngine
 from gramme.node.hosted import Hosted
+from gramme.node.joining import Joining, Unanswered
+from gramme.node.members import Members
 from gramme.node.service import Routers
 from gramme.partitions import Partition
 from gramme.router.catalog import CatalogEntry
@@ -46,6 +49,7 @@ STEPS_MAX = 1_000_000
 POLL_S = 0.01
 PAGE_BYTES = 1 << 20
 ROUTER = "router"
+FIRST_DIRECTORY = "disk"
 # A link that is lost is tried again soon, so that tests say what they mean and not how long one waits.
 LIMITS = Limits(backoff_seconds_max=0.1)
 
@@ -100,21 +104,12 @@ class Process:
         self.disk = disk
         self.cluster = cluster
         self.notes: list[str] = []
-        self.node = ClusterNode(
-            disk,
-            cluster.clock,
-            ClusterSettings(
-                number,
-                cluster.members,
-                SEED,
-                cluster.members[number].partition(".")[2],
-                cluster.replication,
-                cluster.index_delay_ms,
-            ),
-            Random(f"{cluster.seed}/{number}").randint,
-            self._failed,
-            self.notes.append,
-        )
+        self.directory = cluster.directories[number]
+        # A node that was wiped has to be let in first.
+        self.node: ClusterNode
+        self.joined = self.directory == FIRST_DIRECTORY
+        if self.joined:
+            self.node = self._node()
         self.routers: Routers
         self.links: SimulatedLinks
         self.ready = asyncio.Event()
@@ -123,13 +118,48 @@ class Process:
     def name(self) -> str:
         return self.cluster.members[self.number]
 
+    def _node(self) -> ClusterNode:
+        cluster = self.cluster
+        return ClusterNode(
+            self.disk,
+            cluster.clock,
+            ClusterSettings(
+                self.number,
+                cluster.members,
+                SEED,
+                self.directory,
+                cluster.replication,
+                cluster.index_delay_ms,
+            ),
+            Random(f"{cluster.seed}/{self.number}").randint,
+            self._failed,
+            self.notes.append,
+        )
+
+    async def _join(self) -> None:
+        members = Members(self.disk, self.number, self.directory, self.cluster.members)
+        await Joining(self.disk, members, self._ask, self.notes.append).run()
+        self.node = self._node()
+        self.joined = True
+
+    async def _ask(self, number: int) -> Welcome:
+        other = self.cluster.processes.get(number)
+        if other is None or not other.joined:
+            raise Unanswered("nobody is there")
+        try:
+            return await other.node.welcome(self.number, self.directory)
+        except SeamError as error:
+            raise Unanswered(str(error)) from error
+
     async def run(self) -> None:
-        identity = Identity("test", self.name, "node", 1)
+        if not self.joined:
+            await self._join()
+        identity = Identity("test", f"{self.number}.{self.directory}", "node", 1)
         async with asyncio.TaskGroup() as tasks:
             self.routers = Routers(self.node, tasks)
             self.node.on_news = self.routers.tell_news
             self.links = SimulatedLinks(
-                self.cluster.streams, identity, self.cluster.random, self._accept, LIMITS
+                self.cluster.streams, identity, self.cluster.random, self._accept, LIMITS, self.name
             )
             try:
                 async with asyncio.TaskGroup() as running:
@@ -148,7 +178,7 @@ class Process:
         self.cluster.failures.append(f"node {self.number}: {what}")
 
     def hosted(self, group: int) -> Hosted | None:
-        return self.node.hosted.get(group)
+        return self.node.hosted.get(group) if self.joined else None
 
 
 class Cluster:
@@ -161,6 +191,7 @@ class Cluster:
         self.network = Network(asyncio.get_running_loop(), self.random)
         self.streams = Streams(self.network)
         self.members = {number: f"{number}.disk" for number in range(1, nodes + 1)}
+        self.directories = dict.fromkeys(self.members, FIRST_DIRECTORY)
         self.disks = {number: Disk() for number in self.members}
         self.processes: dict[int, Process] = {}
         self.failures: list[str] = []
@@ -199,7 +230,8 @@ class Cluster:
     async def stop(self, number: int) -> None:
         """End a node as a signal would. What it had written is still there."""
         self.network.crash(self.members[number])
-        self.processes[number].links.stop()
+        if self.processes[number].joined:
+            self.processes[number].links.stop()
         task = self._running.pop(number)
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -210,6 +242,12 @@ class Cluster:
         """End a node with all that it had not flushed."""
         self.disks[number] = self.disks[number].crash()
         await self.stop(number)
+
+    def wipe(self, number: int) -> None:
+        """Take everything away from a node that does not run."""
+        assert number not in self.processes
+        self.disks[number] = Disk()
+        self.directories[number] += "'"
 
     def isolate(self, number: int) -> None:
         """Cut a node off from the other nodes, and not from the router."""
@@ -229,7 +267,12 @@ class Cluster:
     def meta_leader(self) -> int | None:
         """The number of the node that leads meta."""
         return next(
-            (number for number, made in self.processes.items() if made.node.leads_meta), None
+            (
+                number
+                for number, made in self.processes.items()
+                if made.joined and made.node.leads_meta
+            ),
+            None,
         )
 
     def leader(self, group: int) -> int | None:

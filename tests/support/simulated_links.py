@@ -49,15 +49,18 @@ class SimulatedLinks:
         random: Random,
         accept: Accept | None = None,
         limits: Limits | None = None,
+        name: str = "",
     ) -> None:
+        """`name` is the node's address on the network, where that is not what it says it is."""
         self.streams = streams
         self.identity = identity
+        self.name = name or identity.node
         self.random = random
         self.limits = limits or Limits()
         self.loop = asyncio.get_running_loop()
         self._accept = accept
         self._links: dict[str, SimulatedLink] = {}
-        streams.attach(identity.node, self._receive, self._broken)
+        streams.attach(self.name, self._receive, self._broken)
 
     def dial(self, address: str, events: Events) -> SimulatedLink:
         assert address not in self._links, f"{address} has dialled this node, or was dialled before"
@@ -72,7 +75,7 @@ class SimulatedLinks:
         self._links.clear()
 
     def say(self, peer: str, said: Said) -> bool:
-        return self.streams.send(self.identity.node, peer, _encode(said))
+        return self.streams.send(self.name, peer, _encode(said))
 
     def _receive(self, peer: str, frame: bytes) -> None:
         said = _decode(frame)
@@ -91,7 +94,7 @@ class SimulatedLinks:
     def _greeted(self, peer: str, said: Said) -> None:
         earlier = self._links.get(peer)
         if earlier is not None:
-            assert not earlier.dialled, f"{peer} and {self.identity.node} dial each other"
+            assert not earlier.dialled, f"{peer} and {self.name} dial each other"
             earlier.go_down(GONE)
         identity = msgspec.msgpack.decode(said.content, type=Identity)
         link = SimulatedLink(self, peer, None, said.attempt)
