@@ -59,6 +59,7 @@ from gramme.node.hosted import Hosted
 from gramme.node.hosting import Ground, Hosting
 from gramme.node.index_driver import IndexDriver
 from gramme.node.joining import welcome
+from gramme.node.leadership import Fitness, Leadership
 from gramme.node.members import Members
 from gramme.node.membership import Membership
 from gramme.node.meta import META_GROUP, Meta, meta_ranges
@@ -116,6 +117,8 @@ class ClusterNode:
         self.members = Members(engine, settings.number, settings.directory, settings.members)
         self.transport.recognise = self.members.recognise
         self._commits = CommitLoop(engine, on_failure)
+        self._fitness = Fitness(self._commits)
+        self.transport.may_lead = lambda: self._fitness.is_fit
         self._snapshots = SnapshotExchange(engine, self._commits, self.transport, self)
         self._logs: dict[int, Consensus] = {}
         ground = Ground(engine, self._commits, self.transport.send, draw, self._logs)
@@ -166,6 +169,14 @@ class ClusterNode:
                 self._note,
             )
             tasks.create_task(membership.run())
+            leadership = Leadership(
+                settings.number,
+                self._logs,
+                self.transport,
+                self._hosting.placement,
+                lambda: self._fitness.is_fit,
+            )
+            tasks.create_task(leadership.run())
             tasks.create_task(tidy_in_pauses(self._engine, self._commits, self._on_failure))
             ready.set()
             try:
@@ -176,10 +187,11 @@ class ClusterNode:
                     log.close(Unavailable("the node is ending"))
 
     async def _tick(self) -> None:
-        ticks = 0
+        loop, ticks = asyncio.get_running_loop(), 0
         while True:
             await asyncio.sleep(TICK_S)
             ticks += 1
+            self._fitness.tick(loop.time())
             for log in list(self._logs.values()):
                 if not ticks % ALIGN_TICKS:
                     log.raft.heartbeat()

@@ -35,6 +35,9 @@ GATHER_TURNS = 5
 _OVERLOADED = "The server has too many writes waiting for its disk. Try again later."
 
 
+_DISK_IS_LOW = "The disk of the server is nearly full: no writes are taken until there is room."
+
+
 # Operations that must be in one write, and about how large they are.
 Piece = tuple[list[Operation], int]
 
@@ -73,10 +76,16 @@ class CommitLoop:
         self._stalled = False
         self._writing_bytes = 0
         self._stopping = False
+        # By the loop's time; None while no flush is under way.
+        self.flushing_since: float | None = None
+        # Set by who looks at the disk.
+        self.disk_is_low = False
         # How many rounds there were. It stands still while nobody writes.
         self.rounds = 0
 
     def admit(self) -> None:
+        if self.disk_is_low:
+            raise Throttling(_DISK_IS_LOW)
         limit = PROPOSED_BYTES_MAX_STALLED if self._stalled else PROPOSED_BYTES_MAX
         if self._filling.size_bytes + self._writing_bytes > limit:
             raise Throttling(_OVERLOADED)
@@ -151,7 +160,9 @@ class CommitLoop:
         # It is told first, so that they are closed before they look for what is gone.
         flushing = [group for group in reversed(groups) if group.written()]
         if round.members or flushing:
+            self.flushing_since = asyncio.get_running_loop().time()
             await self._engine.flush()
+            self.flushing_since = None
         self._writing_bytes = 0
         for member in round.members:
             member.settled()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -170,6 +171,12 @@ class Consensus:
             return False
         self.pump()
         return True
+
+    def hand_over(self, to: ReplicaId) -> None:
+        """Let another voter lead, soon. What comes meanwhile waits, and is refused here when it leads."""
+        with suppress(Refused):
+            self.raft.transfer(to)
+            self.pump()
 
     def close(self, error: Exception) -> None:
         """Do nothing any more, and tell everybody who waits: the group is removed from here, or the node ends.

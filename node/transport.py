@@ -42,6 +42,8 @@ class PeerFrame(msgspec.Struct, array_like=True):
     messages: list[tuple[int, Message]] = []
     requests: bytes = b""
     answers: bytes = b""
+    # The node had rather not lead.
+    unfit: bool = False
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -76,6 +78,8 @@ class Transport:
         self._peers: dict[int, Peer] = {}
         # Raises Refused if a node is not the one it was.
         self.recognise: Recognise = lambda number, directory: None
+        # Whether this node may lead: the others are told.
+        self.may_lead: Callable[[], bool] = lambda: True
 
     def dial(self, addresses: Mapping[int, str], dial: Dial) -> None:
         """Bring up the streams that this node dials. Those of lower numbers dial us."""
@@ -109,6 +113,14 @@ class Transport:
         peer = self._peers.get(node)
         return peer is not None and peer.link is not None and peer.link.up
 
+    def is_fit(self, node: int, up_for_s: float, heard_within_s: float) -> bool:
+        """Whether a node has been reachable for as long, spoke as lately, and says that it may lead."""
+        peer = self._peers.get(node)
+        if peer is None or peer.unfit or not self.reaches(node):
+            return False
+        now = asyncio.get_running_loop().time()
+        return peer.up_at <= now - up_for_s and peer.heard_at >= now - heard_within_s
+
     def recognise_again(self) -> None:
         """It may have become known that a node has another directory than the one that speaks."""
         for peer in self._peers.values():
@@ -122,6 +134,7 @@ class Transport:
                 self._listener,
                 self._log,
                 lambda number, directory: self.recognise(number, directory),
+                lambda: self.may_lead(),
             )
         return peer
 
@@ -135,12 +148,16 @@ class Peer:
         listener: Listener,
         log: Callable[[str], None],
         recognise: Recognise,
+        may_lead: Callable[[], bool],
     ) -> None:
         self.number = number
+        self._may_lead = may_lead
         self._recognise = recognise
         self.link: Link | None = None
         # Of the node behind the link, while that is up.
         self.directory = ""
+        self.unfit = False
+        self.up_at = self.heard_at = 0.0
         self._listener = listener
         self._log = log
         self.calls = Calls(self._stir, REQUEST_TIMEOUT_S)
@@ -204,14 +221,15 @@ class Peer:
     def _flush(self) -> None:
         self._scheduled = False
         requests, asking = self.calls.take()
-        frame = PeerFrame(self._take_messages(), asking, self._answers.take())
+        unfit = not self._may_lead()
+        frame = PeerFrame(self._take_messages(), asking, self._answers.take(), unfit)
         parts = [frame]
         if len(frame.requests) > FRAME_BYTES or len(frame.answers) > FRAME_BYTES:
             # One of them is as large as a frame may be.
             parts = [
-                PeerFrame(frame.messages),
-                PeerFrame([], asking),
-                PeerFrame([], b"", frame.answers),
+                PeerFrame(frame.messages, b"", b"", unfit),
+                PeerFrame([], asking, b"", unfit),
+                PeerFrame([], b"", frame.answers, unfit),
             ]
         for part in parts:
             if part.messages or part.requests or part.answers:
@@ -241,6 +259,8 @@ class Peer:
     # Events of the link
 
     def on_up(self, peer: Identity) -> None:
+        self.up_at = self.heard_at = asyncio.get_running_loop().time()
+        self.unfit = False
         try:
             number, directory = number_and_directory(peer)
             if number != self.number:
@@ -273,6 +293,8 @@ class Peer:
             if self.link is not None:
                 self.link.reset("that was no frame")
             return
+        self.heard_at = asyncio.get_running_loop().time()
+        self.unfit = decoded.unfit
         self._listener.heard(self.number, decoded.messages)
         for request in requests:
             if isinstance(request, Answer):

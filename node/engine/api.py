@@ -75,6 +75,10 @@ class Engine(Protocol):
         """Fit what is held in memory for reading to what there is to read. Cheap, and meant to be called often."""
         ...
 
+    def space(self) -> tuple[int, int]:
+        """The bytes that are free on the disk, and those it has."""
+        ...
+
     def stalled(self) -> bool:
         """Whether writes are being slowed or stopped."""
         ...

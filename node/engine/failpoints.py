@@ -54,6 +54,9 @@ class FailingEngine:
         await asyncio.sleep(self._delay_s)
         await self._engine.flush()
 
+    def space(self) -> tuple[int, int]:
+        return self._engine.space()
+
     async def tidy(self) -> None:
         await self._engine.tidy()
 

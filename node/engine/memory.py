@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from gramme.node.engine.api import Family, Operation, Row
 
+TOTAL_BYTES = 1 << 40
+
 
 class MemoryEngine:
     """`crash()` gives the engine a restart would find: what was flushed, and nothing else."""
@@ -15,6 +17,8 @@ class MemoryEngine:
         self._rows = rows or {family: {} for family in Family}
         self._keys = {family: sorted(self._rows[family]) for family in Family}
         self._flushed = {family: dict(self._rows[family]) for family in Family}
+        # A test may take them away.
+        self.free_bytes = TOTAL_BYTES
 
     def get(self, family: Family, key: bytes) -> bytes | None:
         return self._rows[family].get(key)
@@ -43,6 +47,9 @@ class MemoryEngine:
 
     def fit(self) -> None:
         pass
+
+    def space(self) -> tuple[int, int]:
+        return self.free_bytes, TOTAL_BYTES
 
     def stalled(self) -> bool:
         return False

@@ -7,6 +7,7 @@ on. A batch that was refused for a stall is gone, so a batch is built anew for e
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -60,6 +61,7 @@ class RocksEngine:
         cache_bytes: int = CACHE_BYTES,
         tables_max: int = TABLES_MAX,
     ) -> None:
+        self._path = path
         self._cache = _cache(cache_bytes)
         self._cache_bytes_max = cache_bytes
         families = _family_options(self._cache)
@@ -158,6 +160,10 @@ class RocksEngine:
         wanted = min(self._cache_bytes_max, CACHE_BYTES_LEAST + CACHE_TIMES_DISK * on_disk)
         # Blocks beyond it are given up as others come, so this takes no time.
         self._cache.set_capacity(wanted)
+
+    def space(self) -> tuple[int, int]:
+        disk = os.statvfs(self._path)
+        return disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
 
     def stalled(self) -> bool:
         return bool(

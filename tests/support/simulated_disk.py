@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from gramme.node.engine.api import Family, Operation, Row, WriteStall
+from gramme.node.engine.memory import TOTAL_BYTES
 
 Image = dict[Family, dict[bytes, bytes]]
 # The rows of one write, range deletes resolved: all of them happen, or none.
@@ -102,6 +103,9 @@ class SimulatedDisk:
 
     def fit(self) -> None:
         """There is no cache."""
+
+    def space(self) -> tuple[int, int]:
+        return TOTAL_BYTES, TOTAL_BYTES
 
     def stalled(self) -> bool:
         return bool(self.habits.stall) and self._random.random() < self.habits.stall

@@ -6,9 +6,11 @@ import asyncio
 
 import pytest
 
+from gramme.errors import Throttling
 from gramme.node import pauses
 from gramme.node.pauses import tidy_in_pauses
-from tests.unit.node.fixtures import GatedEngine, Parts, a_put, settle
+from gramme.node.space import RESERVE_BYTES
+from tests.unit.node.fixtures import GatedEngine, Parts, a_get, a_put, settle
 
 
 class TidiedEngine(GatedEngine):
@@ -62,4 +64,29 @@ async def test_a_disk_that_fails_while_tidying_is_told_of() -> None:
     with pytest.raises(OSError, match="No space"):
         await tidying
     assert made.failures == ["tidying the disk failed: No space left on device"]
+    committing.cancel()
+
+
+async def test_writes_are_refused_while_the_disk_has_too_little_room_and_taken_again() -> None:
+    engine = TidiedEngine()
+    made = Parts(engine)
+    committing = asyncio.ensure_future(made.commits.run())
+    tidying = asyncio.ensure_future(tidy_in_pauses(engine, made.commits, made.failures.append))
+    replica = made.replica()
+
+    engine.free_bytes = RESERVE_BYTES - 1
+    await settle()
+    with pytest.raises(Throttling, match="disk of the server is nearly full"):
+        await replica.write(a_put("a"))
+    # A little more would be used up at once.
+    engine.free_bytes = RESERVE_BYTES + 1
+    await settle()
+    with pytest.raises(Throttling):
+        await replica.write(a_put("a"))
+    assert (await replica.get(a_get("a"))).item is None
+
+    engine.free_bytes = RESERVE_BYTES * 2
+    await settle()
+    await replica.write(a_put("a"))
+    tidying.cancel()
     committing.cancel()
