@@ -192,6 +192,8 @@ class ClusterNode:
             await asyncio.sleep(TICK_S)
             ticks += 1
             self._fitness.tick(loop.time())
+            if self._fitness.changed:
+                self._note(self._fitness.words)
             for log in list(self._logs.values()):
                 if not ticks % ALIGN_TICKS:
                     log.raft.heartbeat()

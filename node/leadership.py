@@ -39,6 +39,7 @@ class Fitness:
         self._commits = commits
         self._ticked_at: float | None = None
         self._slow_until = 0.0
+        self._said = self.words
 
     def tick(self, now: float) -> None:
         before, self._ticked_at = self._ticked_at, now
@@ -48,9 +49,27 @@ class Fitness:
             self._slow_until = now + FIT_AGAIN_AFTER_S
 
     @property
+    def words(self) -> str:
+        """How it is, for a person."""
+        if self._commits.disk_is_low:
+            return "the disk is nearly full: others lead if they can, and no writes are taken here"
+        if self._is_slow:
+            return "this node or its disk was slow: others lead if they can"
+        return "this node may lead again"
+
+    @property
+    def changed(self) -> bool:
+        """Whether this has changed since it was last asked."""
+        words, self._said = self._said, self.words
+        return words != self._said
+
+    @property
     def is_fit(self) -> bool:
-        slow = self._ticked_at is not None and self._ticked_at < self._slow_until
-        return not slow and not self._commits.disk_is_low
+        return not self._is_slow and not self._commits.disk_is_low
+
+    @property
+    def _is_slow(self) -> bool:
+        return self._ticked_at is not None and self._ticked_at < self._slow_until
 
 
 class Peers(Protocol):
