@@ -1,4 +1,4 @@
-"""`gramme admin`: what somebody who runs a cluster asks of it."""
+"""`gramme admin`: what somebody who runs a cluster, or watches over it, asks of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from pathlib import Path
 import msgspec
 
 from gramme.cli.cluster_directory import ClusterDirectory
-from gramme.cli.parts import add_cluster_options, members_of, secret_of, tls_of
+from gramme.cli.health import ask_over_http, fault_of
+from gramme.cli.parts import (
+    add_cluster_options,
+    add_secret_options,
+    is_address,
+    members_of,
+    secret_of,
+    tls_of,
+)
 from gramme.cli.status import as_text, put_together
 from gramme.codec.frame import BadFrame
 from gramme.codec.status import NodeStatus, decode_status
@@ -33,6 +41,19 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option("--json", action="store_true", help="for programs")
     status.set_defaults(command=run_status)
 
+    health = questions.add_parser(
+        "health",
+        help="say whether one process serves",
+        description="Say whether a node, a router or a server serves. The exit code is 1 if it does not.",
+    )
+    health.add_argument(
+        "address",
+        metavar="ADDRESS",
+        help="HOST:PORT of a node, or http://HOST:PORT of a router or of gramme serve",
+    )
+    add_secret_options(health, required=False)
+    health.set_defaults(command=run_health)
+
 
 def run_status(options: argparse.Namespace) -> int:
     return run_or_refuse(lambda: _show_status(options))
@@ -55,7 +76,32 @@ async def _show_status(options: argparse.Namespace) -> int:
 
 
 async def _ask(number: int, address: str, options: argparse.Namespace) -> NodeStatus | str:
-    """What a node says of itself, or why it says nothing."""
+    """What node `number` says of itself, or why it says nothing."""
+    status = await _ask_at(address, options)
+    if isinstance(status, NodeStatus) and status.number != number:
+        return f"this is node {status.number}"
+    return status
+
+
+def run_health(options: argparse.Namespace) -> int:
+    return run_or_refuse(lambda: _show_health(options))
+
+
+async def _show_health(options: argparse.Namespace) -> int:
+    address: str = options.address
+    if "://" in address:
+        fault = await ask_over_http(address, TIMEOUT_S)
+    elif not is_address(address):
+        raise StartRefused(f"an address is HOST:PORT or http://HOST:PORT, not {address!r}")
+    elif not options.secret_file:
+        raise StartRefused("a node is asked with --secret-file")
+    else:
+        fault = fault_of(await _ask_at(address, options))
+    print(f"{address} does not serve: {fault}" if fault else f"{address} serves")
+    return 1 if fault else 0
+
+
+async def _ask_at(address: str, options: argparse.Namespace) -> NodeStatus | str:
     # gRPC takes a while to load, and `gramme serve` does without it.
     from gramme.links.cluster import identity_of
     from gramme.links.inquiry import NoAnswer, inquire
@@ -68,11 +114,8 @@ async def _ask(number: int, address: str, options: argparse.Namespace) -> NodeSt
         answer = await inquire(
             STATUS, address, identity_of(secret, "", "admin"), security, TIMEOUT_S
         )
-        status = decode_status(answer)
+        return decode_status(answer)
     except NoAnswer as error:
         return str(error)
     except BadFrame:
         return "its answer cannot be read"
-    if status.number != number:
-        return f"this is node {status.number}"
-    return status

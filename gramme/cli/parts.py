@@ -59,6 +59,12 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, required: bool = Tru
         metavar="HOST:PORT,...",
         help="the addresses of all nodes, in the order of their numbers",
     )
+    add_secret_options(parser, required=required)
+
+
+def add_secret_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """By what the processes of a cluster know each other."""
+    option = parser.add_argument
     option("--secret-file", required=required, metavar="FILE", help="holds the cluster's secret")
     option("--tls-certificate", metavar="FILE", help="of this process, in PEM")
     option("--tls-key", metavar="FILE", help="of the certificate")
@@ -118,12 +124,16 @@ def run_router(options: argparse.Namespace) -> int:
 def members_of(options: argparse.Namespace) -> list[str]:
     members = [member.strip() for member in options.members.split(",")]
     for member in members:
-        host, colon, port = member.rpartition(":")
-        if not host or not colon or not port.isdecimal() or int(port) > 65535:
+        if not is_address(member):
             raise StartRefused(f"a member is given as HOST:PORT, not {member!r}")
     if len(set(members)) != len(members):
         raise StartRefused("two members have one address")
     return members
+
+
+def is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isdecimal() and int(port) <= 65535
 
 
 def secret_of(options: argparse.Namespace) -> bytes:
