@@ -26,7 +26,7 @@ from gramme.node.opening import open_rocks
 from gramme.node.server import Node, NodeSettings
 from gramme.open_files import allowed
 from gramme.router.catalog import Catalog, entry_of
-from gramme.router.http.callers import authenticate
+from gramme.router.http.callers import verifier
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.limits import Limits
 from gramme.router.http.server import HttpServer
@@ -116,7 +116,7 @@ class Server:
 async def running(settings: Settings) -> AsyncIterator[Server]:
     """Start a server, and stop it cleanly at the end. Raises StartRefused."""
     try:
-        authenticated = authenticate(
+        verified = verifier(
             settings.credentials, settings.host, insecure_bind=settings.insecure_bind
         )
     except OSError as error:
@@ -140,7 +140,10 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             settings.table_delay_ms,
             lambda: f"{_shown_host(settings.host)}:{http.port}",
         )
-        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticated), _limits())
+        http = HttpServer(
+            Dispatcher(context, OPERATIONS, authenticate=verified.caller if verified else None),
+            _limits(),
+        )
         async with asyncio.TaskGroup() as tasks:
             ready = asyncio.Event()
             tasks.create_task(node.run(ready))

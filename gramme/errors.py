@@ -1,7 +1,7 @@
 """Every error a caller can see, with DynamoDB's name for it and its HTTP status.
 
 A class is named as in DynamoDB, less `Exception`. It is raised where the mistake is found and becomes bytes
-once: in `router/http/dispatch.py`, or as a gRPC status in `node/server.py`. What is not a `GrammeError` is
+once: in `router/refusals.py`, or as a gRPC status in `node/server.py`. What is not a `GrammeError` is
 either the world failing or a bug of ours, and is never shown to a caller in words. At the end are those of the seam
 between a router and a node.
 """

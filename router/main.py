@@ -16,7 +16,7 @@ from gramme.links.security import Security
 from gramme.links.services import STORAGE
 from gramme.model.table import Table
 from gramme.router.catalog import Catalog, entry_of
-from gramme.router.http.callers import authenticate
+from gramme.router.http.callers import verifier
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.server import HttpServer
 from gramme.router.operations.all import OPERATIONS
@@ -57,9 +57,7 @@ async def run_router(options: RouterOptions) -> None:
 async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIterator[str]:
     """Gives the endpoint once a node has told of the tables, or nothing if it was stopped before. Raises StartRefused."""
     try:
-        authenticated = authenticate(
-            options.credentials, options.host, insecure_bind=options.insecure_bind
-        )
+        verified = verifier(options.credentials, options.host, insecure_bind=options.insecure_bind)
     except OSError as error:
         raise StartRefused(f"cannot listen on {options.host}: {error.strerror}") from error
     tables = Tables()
@@ -79,7 +77,9 @@ async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIt
             options.partitions,
             address=lambda: f"{options.host}:{http.port}",
         )
-        http = HttpServer(Dispatcher(context, OPERATIONS, authenticate=authenticated))
+        http = HttpServer(
+            Dispatcher(context, OPERATIONS, authenticate=verified.caller if verified else None)
+        )
         try:
             await http.start(options.host, options.port)
         except OSError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from gramme.errors import IncompleteSignature, InvalidSignature, MissingAuthenticationToken
 from gramme.router.http.exchange import Exchange
@@ -25,6 +25,9 @@ _QUERY_PARAMETERS = (
     "X-Amz-Date",
 )
 _QUERY_PARAMETERS_MAX = 100
+
+# Beside letters and digits, what a canonical query string does not escape.
+_UNESCAPED = "-_.~"
 
 # A region becomes part of names and ARNs. Any name will do, made-up ones included.
 _REGION = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -107,6 +110,16 @@ def query_pairs(query: bytes) -> list[tuple[str, str]]:
     )
 
 
+def canonical_query(query: bytes) -> bytes:
+    """The query string in the one way in which it is signed. Raises ValueError if it is too long."""
+    escaped = (
+        (_escape(name), _escape(value))
+        for name, value in query_pairs(query)
+        if name != "X-Amz-Signature"
+    )
+    return "&".join(f"{name}={value}" for name, value in sorted(escaped)).encode()
+
+
 def _claim_of_header(authorization: str, stamp: str, token: str | None) -> Claim:
     algorithm, _, rest = authorization.partition(" ")
     parameters: dict[str, str] = {}
@@ -151,3 +164,7 @@ def _claim_of_query(parameters: Mapping[str, str]) -> Claim:
 
 def _text(value: bytes | None) -> str:
     return "" if value is None else value.decode("latin-1").strip()
+
+
+def _escape(text: str) -> str:
+    return quote(text, safe=_UNESCAPED, encoding="latin-1")

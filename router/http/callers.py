@@ -6,14 +6,13 @@ from pathlib import Path
 
 from gramme.clock import SystemClock
 from gramme.loopback import is_loopback
-from gramme.router.http.auth import Authenticate
 from gramme.router.http.credentials import CredentialsRefused, read_credentials
 from gramme.router.http.verifier import Verifier
 from gramme.start import StartRefused
 
 
-def authenticate(credentials: str, host: str, *, insecure_bind: bool) -> Authenticate | None:
-    """How callers are told apart; None if everybody may ask, which nobody from outside may.
+def verifier(credentials: str, host: str, *, insecure_bind: bool) -> Verifier | None:
+    """Who tells callers apart; None if everybody may ask, which nobody from outside may.
 
     Raises StartRefused, and OSError if there is no such host.
     """
@@ -23,7 +22,7 @@ def authenticate(credentials: str, host: str, *, insecure_bind: bool) -> Authent
         except CredentialsRefused as error:
             raise StartRefused(str(error)) from error
         # Clients sign by the system's time, also when the server's own stands still.
-        return Verifier(known, SystemClock()).caller
+        return Verifier(known, SystemClock())
     if not insecure_bind and not is_loopback(host):
         raise StartRefused(
             f"without credentials everybody who can reach {host or 'any address'} could do everything: "

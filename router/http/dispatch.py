@@ -1,8 +1,7 @@
 """From a request to the operation it names, and from what comes of it to an answer.
 
 The checks come in DynamoDB's order: method and content type, the body as JSON, the target, the caller; the parameters
-are the operation's affair. (The size, which comes first of all, is checked while the request is read.) This is the only
-place where an error becomes JSON.
+are the operation's affair. (The size, which comes first of all, is checked while the request is read.)
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import orjson
 
 from gramme.drive import drive
 from gramme.errors import (
-    ConditionalCheckFailed,
     GrammeError,
     InternalServerError,
     Serialization,
@@ -28,6 +26,7 @@ from gramme.router.http.exchange import Exchange
 from gramme.router.http.reply import JSON, TEXT, allow_preflight
 from gramme.router.http.unreadable import first_fault
 from gramme.router.operations.context import Context, Operation
+from gramme.router.refusals import json_of
 
 Value = TypeVar("Value")
 
@@ -208,13 +207,7 @@ def _reply_not_found(exchange: Exchange) -> None:
 
 
 def _reply_error(exchange: Exchange, error: GrammeError) -> None:
-    fields: dict[str, object] = {"__type": error.type}
-    if error.message is not None:
-        fields[error.message_field] = error.message
-    if isinstance(error, ConditionalCheckFailed) and error.item is not None:
-        fields["Item"] = orjson.Fragment(error.item)
-    fields.update(error.fields())
-    exchange.reply(error.status, JSON, orjson.dumps(fields))
+    exchange.reply(error.status, JSON, json_of(error))
 
 
 def _reply_bug(exchange: Exchange, error: BaseException | None = None) -> None:

@@ -18,25 +18,30 @@ from typing import NamedTuple
 from gramme.clock import Clock
 from gramme.errors import IncompleteSignature, InvalidSignature, UnrecognizedClient
 from gramme.router.http.auth import SIGNATURE_BYTES, remember
-from gramme.router.http.authorization import Claim, Scope, read_claim, read_scope
+from gramme.router.http.authorization import (
+    Claim,
+    Scope,
+    canonical_query,
+    read_claim,
+    read_scope,
+)
 from gramme.router.http.credentials import Credential
 from gramme.router.http.exchange import Exchange
-from gramme.router.http.signature import (
+from gramme.router.operations.context import Caller
+from gramme.signature import (
+    STAMP_FORMAT,
     TERMINATOR,
     canonical_headers,
-    canonical_query,
     sign,
+    sign_next,
     signing_key,
 )
-from gramme.router.operations.context import Caller
 
 # How far a client's clock may be from ours, either way. (X-Amz-Expires makes it neither longer nor shorter.)
 SKEW_MINUTES = 15
 
 _SERVICE = "dynamodb"
-# ISO-8601's basic format, in which times sort as texts do.
 _STAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z")
-_STAMP_FORMAT = "%Y%m%dT%H%M%SZ"
 _DATE_CHARACTERS = 8
 
 # A header that changes what a request means must be signed: with another X-Amz-Target the body of a DescribeTable is that of
@@ -59,6 +64,25 @@ class _Grant(NamedTuple):
     token: str | None
 
 
+class Chain:
+    """The signatures of a stream's pieces, each of which holds those before."""
+
+    __slots__ = ("_key", "_previous", "_scope", "_stamp")
+
+    def __init__(self, key: bytes, stamp: bytes, scope: bytes, first: bytes) -> None:
+        self._key = key
+        self._stamp = stamp
+        self._scope = scope
+        self._previous = first
+
+    def check(self, content: bytes, signature: bytes) -> None:
+        """Raises InvalidSignature if this is not the next piece, or somebody else's."""
+        ours = sign_next(self._key, self._stamp, self._scope, self._previous, content)
+        if not compare_digest(ours, signature):
+            raise InvalidSignature
+        self._previous = ours
+
+
 class Verifier:
     __slots__ = ("_clock", "_credentials", "_grants", "_keys", "_window")
 
@@ -79,13 +103,23 @@ class Verifier:
                 stamp = exchange.headers[exchange.names.spelling[b"x-amz-date"]]
                 _verify(grant, exchange, b"", stamp, authorization[-SIGNATURE_BYTES:], None)
                 return grant.caller
+        grant, _ = self._verified(exchange, query)
+        if authorization is not None:
+            remember(self._grants, authorization, grant)
+        return grant.caller
+
+    def begin(self, exchange: Exchange) -> tuple[Caller, Chain]:
+        """Who begins a stream with this, and how its pieces are to be signed."""
+        grant, claim = self._verified(exchange, b"")
+        stamp, signature = claim.stamp.encode("latin-1"), claim.signature.encode("latin-1")
+        return grant.caller, Chain(grant.key, stamp, grant.scope, signature)
+
+    def _verified(self, exchange: Exchange, query: bytes) -> tuple[_Grant, Claim]:
         claim = read_claim(exchange, query)
         grant = self._examine(claim)
         signature, stamp = claim.signature.encode("latin-1"), claim.stamp.encode("latin-1")
         _verify(grant, exchange, query, stamp, signature, claim.token)
-        if authorization is not None:
-            remember(self._grants, authorization, grant)
-        return grant.caller
+        return grant, claim
 
     def _is_plain(self, exchange: Exchange, grant: _Grant) -> bool:
         """Whether only the signature is left to check. If not, there is more to be said than No."""
@@ -136,7 +170,7 @@ class Verifier:
         try:
             if not _STAMP.fullmatch(stamp):
                 raise ValueError
-            signed_at = datetime.strptime(stamp, _STAMP_FORMAT).replace(tzinfo=UTC)
+            signed_at = datetime.strptime(stamp, STAMP_FORMAT).replace(tzinfo=UTC)
         except ValueError:
             raise IncompleteSignature(
                 f"Date must be in ISO-8601 'basic format'. Got '{stamp}'. "
@@ -211,4 +245,4 @@ def _verify(
 
 
 def _stamp(moment: datetime) -> str:
-    return moment.strftime(_STAMP_FORMAT)
+    return moment.strftime(STAMP_FORMAT)

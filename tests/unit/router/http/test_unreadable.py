@@ -8,7 +8,8 @@ import pytest
 
 from gramme.errors import Serialization, ValidationError
 from gramme.router.http.exchange import Exchange
-from gramme.router.http.unreadable import LOOKED_THROUGH_BYTES_MAX, first_fault
+from gramme.router.http.unreadable import first_fault
+from gramme.router.refusals import LOOKED_THROUGH_BYTES_MAX
 from tests.unit.router.http.exchanges import an_exchange
 
 FOUND = ValidationError("found")

@@ -1,5 +1,7 @@
 """Signature Version 4: what is signed, and with which key. Pure: no clock, no list of credentials, no error texts.
 
+Whoever asks signs by it, and whoever answers makes the signature again and compares.
+
 A signature is a keyed hash of four lines: the algorithm, the time, the credential's scope, and a hash of the canonical
 request. That is the method, the path, the sorted query string, the signed headers and a hash of the body. The body's hash is
 always our own, so whoever signed UNSIGNED-PAYLOAD or a hash of something else has signed another request.
@@ -10,15 +12,13 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from hashlib import sha256
-from urllib.parse import quote
-
-from gramme.router.http.authorization import query_pairs
 
 ALGORITHM = b"AWS4-HMAC-SHA256"
 TERMINATOR = "aws4_request"
+EMPTY = sha256(b"").hexdigest().encode()
 
-# Beside letters and digits, what a canonical query string does not escape.
-_UNESCAPED = "-_.~"
+# ISO-8601's basic format, in which times sort as texts do.
+STAMP_FORMAT = "%Y%m%dT%H%M%SZ"
 
 
 def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
@@ -27,16 +27,6 @@ def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
     for element in (date, region, service, TERMINATOR):
         key = hmac.digest(key, element.encode("latin-1"), "sha256")
     return key
-
-
-def canonical_query(query: bytes) -> bytes:
-    """The query string in the one way in which it is signed. Raises ValueError if it is too long."""
-    escaped = (
-        (_escape(name), _escape(value))
-        for name, value in query_pairs(query)
-        if name != "X-Amz-Signature"
-    )
-    return "&".join(f"{name}={value}" for name, value in sorted(escaped)).encode()
 
 
 def canonical_headers(
@@ -71,5 +61,17 @@ def sign(
     return hmac.digest(key, text, "sha256").hex().encode()
 
 
-def _escape(text: str) -> str:
-    return quote(text, safe=_UNESCAPED, encoding="latin-1")
+def sign_next(key: bytes, stamp: bytes, scope: bytes, previous: bytes, content: bytes) -> bytes:
+    """The signature of a piece of a stream whose last one, or whose beginning, was signed by `previous`.
+
+    Each holds all that came before, so no piece can be changed, left out, repeated or put in from elsewhere. It is how AWS
+    signs the pieces of an upload.
+    """
+    text = b"AWS4-HMAC-SHA256-PAYLOAD\n%b\n%b\n%b\n%b\n%b" % (
+        stamp,
+        scope,
+        previous,
+        EMPTY,
+        sha256(content).hexdigest().encode(),
+    )
+    return hmac.digest(key, text, "sha256").hex().encode()
