@@ -30,6 +30,7 @@ from gramme.router.http.callers import verifier
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.limits import Limits
 from gramme.router.http.server import HttpServer
+from gramme.router.http.verifier import Verifier
 from gramme.router.operations.all import OPERATIONS
 from gramme.router.operations.context import Context
 from gramme.start import StartRefused, end_process, run
@@ -59,12 +60,17 @@ class Settings:
     accept_data_loss: bool = False
     credentials: str = ""
     insecure_bind: bool = False
+    # None if negative.
+    gateway_port: int = -1
+    gateway_certificate: str = ""
+    gateway_key: str = ""
     failpoints: str = ""
 
     def __post_init__(self) -> None:
         _choice("durability", self.durability, ("flush", "os"))
         _choice("clock", self.clock, ("system", "virtual"))
         _within("port", self.port, 0, 65535)
+        _within("gateway_port", self.gateway_port, -1, 65535)
         _within("partitions", self.partitions, 1, PARTITIONS_MAX)
         _within("cache_mb", self.cache_mb, 0, CACHE_MB_MAX)
         _within("index_delay_ms", self.index_delay_ms, 0, DELAY_MAX_MS)
@@ -102,14 +108,23 @@ class Settings:
 class Server:
     """A running server; made by `running`."""
 
-    def __init__(self, http: HttpServer, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, http: HttpServer, clock: Clock, settings: Settings, gateway_port: int = 0
+    ) -> None:
         self._http = http
+        self._gateway_port = gateway_port
         self.clock = clock
         self.settings = settings
 
     @property
     def endpoint(self) -> str:
         return f"http://{_shown_host(self.settings.host)}:{self._http.port}"
+
+    @property
+    def gateway(self) -> str:
+        """Where `gramme.client` connects; empty if that was not asked for."""
+        host = _shown_host(self.settings.host)
+        return f"{host}:{self._gateway_port}" if self._gateway_port else ""
 
 
 @contextlib.asynccontextmanager
@@ -150,7 +165,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
             await ready.wait()
             try:
                 await _listen(http, settings)
-                yield Server(http, clock, settings)
+                async with _gateway(context, verified, settings) as gateway_port:
+                    yield Server(http, clock, settings, gateway_port)
             finally:
                 await http.stop(STOP_GRACE_S)
                 node.stop()
@@ -213,6 +229,23 @@ async def _listen(http: HttpServer, settings: Settings) -> None:
         await http.start(settings.host, settings.port)
     except OSError as error:
         raise _unheard(settings, error) from error
+
+
+@contextlib.asynccontextmanager
+async def _gateway(
+    context: Context, verified: Verifier | None, settings: Settings
+) -> AsyncIterator[int]:
+    """The port that it listens on, 0 if it is not wanted."""
+    if settings.gateway_port < 0:
+        yield 0
+        return
+    # gRPC takes a while to load.
+    from gramme.router.gateway import Gateway, certificate_of, listening
+
+    certificate = certificate_of(settings.gateway_certificate, settings.gateway_key)
+    gateway = Gateway(context, OPERATIONS, verified, certificate)
+    async with listening(gateway, settings.host, settings.gateway_port):
+        yield gateway.port
 
 
 @contextlib.contextmanager

@@ -15,6 +15,9 @@ from hashlib import sha256
 
 ALGORITHM = b"AWS4-HMAC-SHA256"
 TERMINATOR = "aws4_request"
+SERVICE = "dynamodb"
+# The X-Amz-Target in the hello of a stream of clients, which no operation has.
+STREAM_TARGET = b"Gramme_1.Exchange"
 EMPTY = sha256(b"").hexdigest().encode()
 
 # ISO-8601's basic format, in which times sort as texts do.

@@ -1,4 +1,4 @@
-"""`gramme router`: the HTTP front of a cluster. It needs no disk, and learns of the tables from the nodes."""
+"""`gramme router`: the front of a cluster, for HTTP and for gramme.client. It needs no disk, and learns of the tables from the nodes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gramme.links.security import Security
 from gramme.links.services import STORAGE
 from gramme.model.table import Table
 from gramme.router.catalog import Catalog, entry_of
+from gramme.router.gateway import Gateway, certificate_of, listening
 from gramme.router.http.callers import verifier
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.server import HttpServer
@@ -39,23 +40,39 @@ class RouterOptions:
     partitions: int = 1
     credentials: str = ""
     insecure_bind: bool = False
+    # No gateway if it is negative.
+    gateway_port: int = -1
+    gateway_certificate: str = ""
+    gateway_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a router can be asked; `gateway` is empty if there is none."""
+
+    endpoint: str
+    gateway: str
 
 
 async def run_router(options: RouterOptions) -> None:
     stop = stop_on_signal()
     log_event("connecting", role="router", nodes=list(options.nodes))
-    async with running_router(options, stop) as endpoint:
-        if endpoint:
-            log_event("started", role="router", endpoint=endpoint)
+    async with running_router(options, stop) as at:
+        if at is not None:
+            facts = {"gateway": at.gateway} if at.gateway else {}
+            log_event("started", role="router", endpoint=at.endpoint, **facts)
             quiet_collector()
             await stop.wait()
-            log_event("stopping", role="router", endpoint=endpoint)
+            log_event("stopping", role="router", endpoint=at.endpoint)
     log_event("stopped", role="router")
 
 
 @asynccontextmanager
-async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIterator[str]:
-    """Gives the endpoint once a node has told of the tables, or nothing if it was stopped before. Raises StartRefused."""
+async def running_router(
+    options: RouterOptions, stop: asyncio.Event
+) -> AsyncIterator[Listening | None]:
+    """Gives where it listens once a node has told of the tables, or nothing if it was stopped before. Raises StartRefused."""
+    certificate = certificate_of(options.gateway_certificate, options.gateway_key)
     try:
         verified = verifier(options.credentials, options.host, insecure_bind=options.insecure_bind)
     except OSError as error:
@@ -68,7 +85,7 @@ async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIt
     try:
         catalog = await tables.first(stop)
         if catalog is None:
-            yield ""
+            yield None
             return
         context = Context(
             catalog,
@@ -87,7 +104,13 @@ async def running_router(options: RouterOptions, stop: asyncio.Event) -> AsyncIt
                 f"cannot listen on {options.host}:{options.port}: {error.strerror}"
             ) from error
         try:
-            yield f"http://{options.host}:{http.port}"
+            endpoint = f"http://{options.host}:{http.port}"
+            if options.gateway_port < 0:
+                yield Listening(endpoint, "")
+            else:
+                gateway = Gateway(context, OPERATIONS, verified, certificate)
+                async with listening(gateway, options.host, options.gateway_port):
+                    yield Listening(endpoint, f"{options.host}:{gateway.port}")
         finally:
             await http.stop(STOP_GRACE_S)
     finally:

@@ -27,6 +27,7 @@ from gramme.start import StartRefused, run_or_refuse, stop_on_signal
 NODES_MAX = 15
 ROUTERS_MAX = 16
 REPLICATIONS = (5, 3, 1)
+GATEWAY_PORT = "--gateway-port"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,6 +44,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         type=int,
         default=8000,
         help="of the first router, default 8000; the others have the next ones. 0 takes free ones",
+    )
+    option(
+        "--gateway-port",
+        type=int,
+        default=-1,
+        metavar="PORT",
+        help="of the first router for gramme.client, none unless given; otherwise as --port",
     )
     option("--data", metavar="DIR", default="cluster", help="of all its files, default ./cluster")
     option(
@@ -85,7 +93,8 @@ async def _run(options: argparse.Namespace) -> None:
         router = next(part for part in parts if part.role == "router")
 
         def say_ready() -> None:
-            greet(f"http://{router.address}", str(directory.path), options.credentials)
+            endpoint = f"http://{router.address}"
+            greet(endpoint, str(directory.path), options.credentials, gateway_of(router))
 
         await Cluster(directory, parts, say_ready).run(stop)
     finally:
@@ -97,8 +106,9 @@ def _check(options: argparse.Namespace) -> None:
         raise StartRefused(f"nodes must be from 1 to {NODES_MAX}")
     if not 1 <= options.routers <= ROUTERS_MAX:
         raise StartRefused(f"routers must be from 1 to {ROUTERS_MAX}")
-    if not 0 <= options.port <= 65536 - options.routers:
-        raise StartRefused(f"port {options.port} is no port, or leaves none for all routers")
+    for port in (options.port, max(options.gateway_port, 0)):
+        if not 0 <= port <= 65536 - options.routers:
+            raise StartRefused(f"port {port} is no port, or leaves none for all routers")
     if not 1 <= options.partitions <= PARTITIONS_MAX:
         raise StartRefused(f"partitions must be from 1 to {PARTITIONS_MAX}")
     if options.cache_mb < 0 or options.index_delay_ms < 0:
@@ -142,26 +152,38 @@ def _nodes(options: argparse.Namespace, directory: ClusterDirectory) -> list[Par
 
 
 def _routers(options: argparse.Namespace, directory: ClusterDirectory) -> list[Part]:
-    try:
-        ports = (
-            [options.port + number for number in range(options.routers)]
-            if options.port
-            else free_ports(options.routers)
-        )
-    except NoFreePort as error:
-        raise StartRefused(str(error)) from error
+    ports = _ports(options.port, options.routers)
+    gateways = _ports(options.gateway_port, options.routers)
     credentials = []
     if options.credentials:
         credentials = ["--credentials", str(Path(options.credentials).absolute())]
     parts = []
-    for number, port in enumerate(ports, start=1):
+    for number, (port, gateway) in enumerate(zip(ports, gateways, strict=True), start=1):
         command = [
             *_command("router", directory),
             *("--host", LOOPBACK, "--port", str(port), "--partitions", str(options.partitions)),
+            *((GATEWAY_PORT, str(gateway)) if gateway > 0 else ()),
             *credentials,
         ]
         parts.append(Part(f"router-{number}", "router", 0, f"{LOOPBACK}:{port}", "", command))
     return parts
+
+
+def _ports(first: int, count: int) -> list[int]:
+    """Those from `first` on, or free ones if it is 0, or none if it is negative."""
+    if first < 0:
+        return [first] * count
+    try:
+        return [first + number for number in range(count)] if first else free_ports(count)
+    except NoFreePort as error:
+        raise StartRefused(str(error)) from error
+
+
+def gateway_of(router: Part) -> str:
+    """Where it listens for gramme.client; empty if it does not."""
+    if GATEWAY_PORT not in router.command:
+        return ""
+    return f"{LOOPBACK}:{router.command[router.command.index(GATEWAY_PORT) + 1]}"
 
 
 def _command(role: str, directory: ClusterDirectory) -> list[str]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 
-def greet(endpoint: str, kept: str, credentials: str) -> None:
+def greet(endpoint: str, kept: str, credentials: str, gateway: str = "") -> None:
     keys = "AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"
     if credentials:
         keys = f"AWS_SHARED_CREDENTIALS_FILE={credentials} AWS_PROFILE=..."
+    for_client = f"For gramme.client: {gateway}\n\n" if gateway else ""
     print(
         f"Gramme is listening on {endpoint}, data {kept}. A first command:\n\n"
         # The first version of the AWS CLI does not look for a region in AWS_REGION, the second one does.
         f"  {keys} \\\n"
         f"    aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n\n"
-        "Stop it with Ctrl-C.",
+        f"{for_client}Stop it with Ctrl-C.",
         flush=True,
     )

@@ -39,7 +39,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     router = commands.add_parser(
         "router",
         help="run a router of a cluster",
-        description="Run a router: the HTTP front of a cluster, which keeps nothing.",
+        description="Run a router: the front of a cluster, which keeps nothing.",
     )
     add_cluster_options(router)
     option = router.add_argument
@@ -48,6 +48,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option("--partitions", type=int, default=1, metavar="N", help="of each new table, default 1")
     option("--credentials", default="", metavar="FILE", help="as in gramme serve")
     option("--insecure-bind", action="store_true", help="as in gramme serve")
+    option("--gateway-port", type=int, default=-1, metavar="PORT", help="as in gramme serve")
+    option("--gateway-certificate", default="", metavar="FILE", help="as in gramme serve")
+    option("--gateway-key", default="", metavar="FILE", help="as in gramme serve")
     router.set_defaults(command=run_router)
 
 
@@ -114,6 +117,9 @@ def run_router(options: argparse.Namespace) -> int:
             options.partitions,
             options.credentials,
             options.insecure_bind,
+            options.gateway_port,
+            options.gateway_certificate,
+            options.gateway_key,
         )
         await main.run_router(settings)
 

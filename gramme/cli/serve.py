@@ -79,6 +79,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         const=True,
         help="listen beyond this machine without credentials: everybody may do everything",
     )
+    option(
+        "--gateway-port",
+        type=int,
+        metavar="PORT",
+        help="listen there for gramme.client too, which speaks gRPC; 0 takes any free one",
+    )
+    option("--gateway-certificate", metavar="FILE", help="shown to gramme.client, in PEM: use TLS")
+    option("--gateway-key", metavar="FILE", help="of that certificate")
     option("--config", metavar="FILE", help="settings file in TOML")
     parser.set_defaults(command=serve)
 
@@ -96,8 +104,9 @@ async def _serve(options: argparse.Namespace) -> None:
     async with running(settings) as server:
         kept = "in memory" if settings.in_memory else settings.data
         durability = "none" if settings.in_memory else settings.durability
-        log_event("started", endpoint=server.endpoint, data=kept, durability=durability)
-        greet(server.endpoint, kept, settings.credentials)
+        facts = {"gateway": server.gateway} if server.gateway else {}
+        log_event("started", endpoint=server.endpoint, data=kept, durability=durability, **facts)
+        greet(server.endpoint, kept, settings.credentials, server.gateway)
         quiet_collector()
         await stop.wait()
         log_event("stopping", endpoint=server.endpoint)

@@ -6,7 +6,7 @@ import grpc
 from grpc import aio
 
 from gramme.links.limits import Limits
-from gramme.links.security import Tls
+from gramme.links.security import Certificate, Tls
 
 Options = list[tuple[str, str | int]]
 
@@ -17,20 +17,21 @@ PIECE_BYTES_MAX = 1 << 20
 
 def channel(address: str, tls: Tls | None, limits: Limits) -> aio.Channel:
     """A channel of its own: one connection, nothing shared with and nothing remembered from another channel."""
-    options = [
-        *_options_of_both(limits),
-        ("grpc.use_local_subchannel_pool", 1),
-        # We try again ourselves, and neither a proxy for the web nor a record in DNS has a say in it.
-        ("grpc.enable_retries", 0),
-        ("grpc.enable_http_proxy", 0),
-        ("grpc.service_config_disable_resolution", 1),
-    ]
+    options = _options_of_dialler(limits)
     if tls is None:
         return aio.insecure_channel(address, options)
     if tls.name:
         options.append(("grpc.ssl_target_name_override", tls.name))
     credentials = grpc.ssl_channel_credentials(tls.authority, tls.key, tls.certificate)
     return aio.secure_channel(address, credentials, options)
+
+
+def client_channel(address: str, authority: bytes | None, limits: Limits) -> aio.Channel:
+    """To a server that shows a certificate signed by `authority` and asks for none; without TLS if that is None."""
+    options = _options_of_dialler(limits)
+    if authority is None:
+        return aio.insecure_channel(address, options)
+    return aio.secure_channel(address, grpc.ssl_channel_credentials(authority), options)
 
 
 def server(limits: Limits) -> aio.Server:
@@ -58,6 +59,25 @@ def bind(server: aio.Server, address: str, tls: Tls | None) -> int:
     pair = (tls.key, tls.certificate)
     credentials = grpc.ssl_server_credentials([pair], tls.authority, require_client_auth=True)
     return server.add_secure_port(address, credentials)
+
+
+def bind_for_clients(server: aio.Server, address: str, certificate: Certificate | None) -> int:
+    """The port that was bound. Raises RuntimeError."""
+    if certificate is None:
+        return server.add_insecure_port(address)
+    pair = (certificate.key, certificate.certificate)
+    return server.add_secure_port(address, grpc.ssl_server_credentials([pair]))
+
+
+def _options_of_dialler(limits: Limits) -> Options:
+    return [
+        *_options_of_both(limits),
+        ("grpc.use_local_subchannel_pool", 1),
+        # We try again ourselves, and neither a proxy for the web nor a record in DNS has a say in it.
+        ("grpc.enable_retries", 0),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.service_config_disable_resolution", 1),
+    ]
 
 
 def _options_of_both(limits: Limits) -> Options:

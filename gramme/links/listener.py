@@ -80,7 +80,7 @@ class Listener:
         server.add_generic_rpc_handlers([self._handler(service) for service in self._accept])
         server.add_generic_rpc_handlers([self._administration()])
         try:
-            bound = channels.bind(server, _address(host, port), self._security.tls)
+            bound = channels.bind(server, address_of(host, port), self._security.tls)
         except RuntimeError as error:
             raise ListenRefused(
                 f"cannot listen on {host}:{port}: it is taken or not ours"
@@ -248,7 +248,8 @@ class Accepted:
             report("a link that was accepted", error)
 
 
-def _address(host: str, port: int) -> str:
+def address_of(host: str, port: int) -> str:
+    """Where gRPC is to listen."""
     if not host:
         return f"[::]:{port}"
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

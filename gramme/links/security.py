@@ -51,19 +51,7 @@ class Tls:
     @classmethod
     def read(cls, certificate: Path, key: Path, authority: Path, name: str = "") -> Tls:
         """Raises SecurityRefused. gRPC would say little more than that no connection came about."""
-        for path in (certificate, key, authority):
-            try:
-                path.read_bytes()
-            except OSError as error:
-                raise SecurityRefused(f"cannot read {path}: {error.strerror}") from error
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        try:
-            # Without a password given, an encrypted key would ask for it at the terminal.
-            context.load_cert_chain(certificate, key, password=lambda: "")
-        except (ssl.SSLError, ValueError) as error:
-            raise SecurityRefused(
-                f"{certificate} and {key} are not a certificate and its key, in PEM and without a password"
-            ) from error
+        context = _context_of(certificate, key, authority)
         try:
             context.load_verify_locations(authority)
         except (ssl.SSLError, ValueError) as error:
@@ -72,6 +60,38 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a process shows to clients, who show none; both in PEM."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+    @classmethod
+    def read(cls, certificate: Path, key: Path) -> Certificate:
+        """Raises SecurityRefused."""
+        _context_of(certificate, key)
+        return cls(certificate.read_bytes(), key.read_bytes())
+
+
+@dataclass(frozen=True, slots=True)
 class Security:
     secret: Secret | None = None
     tls: Tls | None = None
+
+
+def _context_of(certificate: Path, key: Path, *others: Path) -> ssl.SSLContext:
+    """A context with the certificate in it, all files being there. Raises SecurityRefused."""
+    for path in (certificate, key, *others):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise SecurityRefused(f"cannot read {path}: {error.strerror}") from error
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # Without a password given, an encrypted key would ask for it at the terminal.
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except (ssl.SSLError, ValueError) as error:
+        raise SecurityRefused(
+            f"{certificate} and {key} are not a certificate and its key, in PEM and without a password"
+        ) from error
+    return context

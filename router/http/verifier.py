@@ -29,6 +29,7 @@ from gramme.router.http.credentials import Credential
 from gramme.router.http.exchange import Exchange
 from gramme.router.operations.context import Caller
 from gramme.signature import (
+    SERVICE,
     STAMP_FORMAT,
     TERMINATOR,
     canonical_headers,
@@ -40,7 +41,6 @@ from gramme.signature import (
 # How far a client's clock may be from ours, either way. (X-Amz-Expires makes it neither longer nor shorter.)
 SKEW_MINUTES = 15
 
-_SERVICE = "dynamodb"
 _STAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 _DATE_CHARACTERS = 8
 
@@ -193,7 +193,7 @@ class Verifier:
         kept = (scope.access_key, scope.date, scope.region)
         key = self._keys.get(kept)
         if key is None:
-            key = signing_key(credential.secret, scope.date, scope.region, _SERVICE)
+            key = signing_key(credential.secret, scope.date, scope.region, SERVICE)
             if len(self._keys) >= _KEYS_MAX:
                 self._keys.clear()
             self._keys[kept] = key
@@ -203,8 +203,8 @@ class Verifier:
 def _check_scope(scope: Scope, stamp: str) -> None:
     """Complain of everything at once, as DynamoDB does."""
     complaints = scope.complain_of_region()
-    if scope.service != _SERVICE:
-        complaints += f"Credential should be scoped to correct service: '{_SERVICE}'. "
+    if scope.service != SERVICE:
+        complaints += f"Credential should be scoped to correct service: '{SERVICE}'. "
     if scope.terminator != TERMINATOR:
         complaints += (
             f"Credential should be scoped with a valid terminator: '{TERMINATOR}', "
