@@ -1,6 +1,6 @@
 """`make faults`: the long form of what `make test` tries briefly.
 
-    python -m tests.faults.campaign [power] [full] [controls] [kill] [model] [tests] [--images 500] [--kills 100] ...
+    python -m tests.faults.campaign [power] [full] [controls] [kill] [cluster] [model] [tests] [--images 500] [--kills 3] ...
 
 Without names everything runs. Each part prints its seed and its progress; the exit code is 0 if every part did what
 it should. The directories of bad crash images are kept and named.
@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.faults.clusters.campaign import run_kinds, table
 from tests.faults.kills import killed_again_and_again
 from tests.faults.power import Verdict, record, verdicts
 from tests.faults.recorder import compiler, eatmydata
@@ -30,6 +31,8 @@ IMAGES_PER_RECORDING = 125
 IMAGES_PER_CONTROL = 20
 PARTITIONS = (1, 4)
 CLIENTS = 16
+KILLS_OF_SERVER = 100
+KILLS_OF_LEADERS = 30
 # Enough huge items for RocksDB to write its tables in the middle of the load.
 IMAGES_OF_FULL_MEMORY = 40
 HUGE_WRITES = 350
@@ -157,8 +160,9 @@ def run_controls(arguments: argparse.Namespace, scratch: Path) -> bool:
 
 def run_kill(arguments: argparse.Namespace, scratch: Path) -> bool:
     """Half of the kills with 1 partition per table, half with 4."""
-    progress = Progress("kill", arguments.kills)
-    shares = (arguments.kills - arguments.kills // 2, arguments.kills // 2)
+    total = KILLS_OF_SERVER if arguments.kills is None else arguments.kills
+    progress = Progress("kill", total)
+    shares = (total - total // 2, total // 2)
     for partitions, kills in zip(PARTITIONS, shares, strict=True):
         data = scratch / f"kill-{partitions}"
         options = ("--partitions", str(partitions))
@@ -166,6 +170,27 @@ def run_kill(arguments: argparse.Namespace, scratch: Path) -> bool:
             progress.step(problems)
     progress.finish()
     return progress.bad == 0
+
+
+def run_cluster(arguments: argparse.Namespace, scratch: Path) -> bool:
+    """Nodes of clusters killed, paused, cut off and wiped; no write lost, and every answer in an order."""
+    rounds = {
+        "kill": KILLS_OF_LEADERS if arguments.kills is None else arguments.kills,
+        "pause": arguments.pauses,
+        "nap": arguments.naps,
+        "cut": arguments.cuts,
+        "cut from routers": arguments.cuts_from_routers,
+        "blackout": arguments.blackouts,
+        "wipe": arguments.wipes,
+    }
+    began_s = time.monotonic()
+
+    def say(what: str) -> None:
+        print(f"  {time.monotonic() - began_s:6.0f} s  {what}", flush=True)
+
+    results = run_kinds(rounds, arguments.seed, scratch, say)
+    print(table(results), flush=True)
+    return not any(result.bad for result in results)
 
 
 def run_model(arguments: argparse.Namespace, scratch: Path) -> bool:
@@ -195,6 +220,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], bool]] = {
     "full": run_full,
     "controls": run_controls,
     "kill": run_kill,
+    "cluster": run_cluster,
     "model": run_model,
     "tests": run_tests,
 }
@@ -206,7 +232,19 @@ def main() -> int:
         "names", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; default all"
     )
     parser.add_argument("--images", type=int, default=500, help="crash images after power loss")
-    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument(
+        "--kills",
+        type=int,
+        help=f"of a server, default {KILLS_OF_SERVER}, and of leaders in a cluster, default {KILLS_OF_LEADERS}",
+    )
+    of_clusters = parser.add_argument_group("of clusters")
+    option = of_clusters.add_argument
+    option("--pauses", type=int, default=10, help="of 30 s, of a leader")
+    option("--naps", type=int, default=10, help="pauses of 4 s")
+    option("--cuts", type=int, default=10, help="of the network between a leader and others")
+    option("--cuts-from-routers", type=int, default=3, help="where the nodes hear each other")
+    option("--blackouts", type=int, default=5, help="all nodes killed at once")
+    option("--wipes", type=int, default=3, help="nodes that lose their disks")
     parser.add_argument("--examples", type=int, default=100, help="runs of the model test")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8))
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
