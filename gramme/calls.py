@@ -76,6 +76,11 @@ class Calls:
     def has_unsent(self) -> bool:
         return bool(self._unsent)
 
+    @property
+    def waited_for(self) -> bool:
+        """Whether any answer is still to come."""
+        return bool(self._waiting)
+
     def take(self) -> tuple[list[Request], bytes]:
         """The requests to be sent now, as many as a frame should hold, and that frame. Empty if there are none."""
         elements: list[bytes] = []

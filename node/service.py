@@ -87,6 +87,8 @@ class RouterLink:
         self._answers = Answers()
         self._outcomes: list[tuple[int, bytes]] = []
         self._has_news = False
+        # The router has asked whether anybody is there.
+        self._owes_a_word = False
         self._scheduled = False
         self._administering = 0
 
@@ -107,8 +109,9 @@ class RouterLink:
 
     def _flush(self) -> None:
         self._scheduled = False
-        if not (self._answers or self._outcomes or self._has_news):
+        if not self._has_something_to_say:
             return
+        self._owes_a_word = False
         answers = self._answers.take()
         outcomes: list[tuple[int, bytes]] = []
         news = None
@@ -120,8 +123,12 @@ class RouterLink:
         if not self._link.send(encode_exchange(ToRouter(answers, outcomes, news))):
             # A router that does not read its answers must ask again.
             self._link.reset("too much waits to be read")
-        elif self._answers or self._outcomes or self._has_news:
+        elif self._has_something_to_say:
             self._stir()
+
+    @property
+    def _has_something_to_say(self) -> bool:
+        return bool(self._answers or self._outcomes or self._has_news or self._owes_a_word)
 
     def _administer(self, number: int, encoded: bytes) -> None:
         try:
@@ -172,6 +179,9 @@ class RouterLink:
                 self._service.asked(request, self._answer)
         for number, encoded in asked.administration:
             self._administer(number, encoded)
+        if not (requests or asked.administration):
+            self._owes_a_word = True
+            self._stir()
 
     def on_idle(self) -> None:
         if not self._scheduled:

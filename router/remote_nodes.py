@@ -13,10 +13,8 @@ from contextlib import suppress
 from random import Random
 from typing import Any, Protocol
 
-from gramme.calls import Calls
-from gramme.codec.catalog import decode_outcome, encode_administration
-from gramme.codec.exchange import News, ToNode, decode_to_router, encode_exchange
-from gramme.codec.frame import REQUEST_ID_BYTES, BadFrame, decode_answers
+from gramme.codec.exchange import News
+from gramme.codec.frame import REQUEST_ID_BYTES
 from gramme.commands import (
     Administration,
     AlterTable,
@@ -45,99 +43,19 @@ from gramme.errors import (
     Throttling,
     Unavailable,
 )
-from gramme.links.api import Dial, Down, Identity, Link
+from gramme.links.api import Dial
 from gramme.model.table import Table
 from gramme.partitions import Partition
+from gramme.router.node_link import NodeLink
 
 # As long as an SDK waits before it gives a request up, or a little less.
 DEADLINE_S = 10.0
-# A node that has not answered by now is stopped or cut off: another one may know more.
-ANSWER_S = 3.0
 ID_COUNTER_BYTES = 6
 # Between two rounds of asking everybody who might lead.
 PAUSE_S = 0.03
 PAUSE_S_MAX = 0.25
 # Followed one after the other before somebody else is asked.
 HINTS_MAX = 2
-
-
-class NodeLink:
-    """One node: the events of its link, and what is asked of it."""
-
-    def __init__(
-        self, number: int, on_news: Callable[[News], None], on_down: Callable[[], None]
-    ) -> None:
-        self.number = number
-        self.link: Link | None = None
-        # Why it is down; None while it is up and before it was tried.
-        self.down: Down | None = None
-        self.calls = Calls(self._stir, ANSWER_S)
-        self._on_news = on_news
-        self._on_down = on_down
-        self._administration: list[tuple[int, bytes]] = []
-        self._scheduled = False
-
-    @property
-    def up(self) -> bool:
-        return self.link is not None and self.link.up
-
-    def administer(self, command: Administration) -> asyncio.Future[Any]:
-        number = self.calls.next_number()
-        self._administration.append((number, encode_administration(command)))
-        answered = self.calls.wait_for(number)
-        self._stir()
-        return answered
-
-    def _stir(self) -> None:
-        if not self._scheduled and (self.link is None or self.link.idle or not self.link.up):
-            self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._flush)
-
-    def _flush(self) -> None:
-        self._scheduled = False
-        requests, encoded = self.calls.take()
-        administration, self._administration = self._administration, []
-        if not (requests or administration):
-            return
-        frame = ToNode(encoded, administration)
-        if self.link is None or not self.link.send(encode_exchange(frame)):
-            refused = Unavailable(f"node {self.number} cannot be reached")
-            self.calls.unsent(requests, refused)
-            for number, _ in administration:
-                self.calls.settle(number, refused)
-        if self.calls.has_unsent:
-            self._stir()
-
-    # Events of the link
-
-    def on_up(self, peer: Identity) -> None:
-        self.down = None
-
-    def on_frame(self, frame: bytes) -> None:
-        try:
-            said = decode_to_router(frame)
-            answers = decode_answers(said.answers) if said.answers else []
-        except BadFrame:
-            if self.link is not None:
-                self.link.reset("that was no frame")
-            return
-        self.calls.answered(answers)
-        for number, outcome in said.outcomes:
-            self.calls.settle(number, _outcome(outcome))
-        if said.news is not None:
-            self._on_news(said.news)
-
-    def on_idle(self) -> None:
-        if not self._scheduled:
-            self._flush()
-
-    def on_down(self, down: Down) -> None:
-        unsent, self._administration = self._administration, []
-        for number, _ in unsent:
-            self.calls.settle(number, Unavailable(down.reason))
-        self.calls.broken(down.reason)
-        self.down = down
-        self._on_down()
 
 
 class Learner(Protocol):
@@ -318,7 +236,7 @@ class RemoteNodes:
             number = hint or nodes[turn % len(nodes)]
             hint = 0
             link = self._links.get(number)
-            if link is not None and link.up:
+            if link is not None and link.serves:
                 try:
                     answer = await ask(link)
                 except NotLeader as refusal:
@@ -371,13 +289,6 @@ class RemoteNodes:
 
 
 META = 0
-
-
-def _outcome(encoded: bytes) -> Table | Exception:
-    try:
-        return decode_outcome(encoded)
-    except BadFrame as error:
-        return OutcomeUnknown(f"the outcome cannot be read: {error}")
 
 
 def _sum(found: Sequence[Totals]) -> Totals:

@@ -10,6 +10,7 @@ class FakeLink:
         self.up = up
         self.busy = False
         self.takes = 1_000
+        self.queued_bytes = 0
         self.sent: list[bytes] = []
         self.resets: list[str] = []
         self.closed: str | None = None
@@ -17,10 +18,6 @@ class FakeLink:
     @property
     def idle(self) -> bool:
         return self.up and not self.busy
-
-    @property
-    def queued_bytes(self) -> int:
-        return 0
 
     def send(self, frame: bytes) -> bool:
         if len(frame) > 17 << 20:

@@ -310,3 +310,15 @@ async def test_router_that_reads_nothing_loses_its_link() -> None:
 
 def asking(*requests: Request) -> bytes:
     return encode_exchange(ToNode(encode_requests(list(requests))))
+
+
+async def test_router_that_asks_for_a_word_is_given_one() -> None:
+    async with parts() as made:
+        link, router = made.connect()
+        await settle()
+        link.sent.clear()
+
+        router.on_frame(encode_exchange(ToNode()))
+        await settle()
+
+        assert said(link) == [ToRouter()]

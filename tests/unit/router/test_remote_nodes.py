@@ -69,6 +69,9 @@ class FakeNode(FakeLink):
         self.asked: list[Request] = []
         self.respond: Respond = lambda request: FOUND
         self.outcome: Table | Exception = NotLeader(0)
+        # Takes everything and says nothing, as a process that was stopped.
+        self.mute = False
+        self.not_heard: list[ToRouter] = []
 
     def send(self, frame: bytes) -> bool:
         if not super().send(frame):
@@ -91,7 +94,16 @@ class FakeNode(FakeLink):
 
     def tell(self, frame: ToRouter) -> None:
         loop = asyncio.get_running_loop()
-        loop.call_later(ROUND_TRIP_S, self.events.on_frame, encode_exchange(frame))
+        if self.mute:
+            self.not_heard.append(frame)
+        else:
+            loop.call_later(ROUND_TRIP_S, self.events.on_frame, encode_exchange(frame))
+
+    def wake(self) -> None:
+        self.mute = False
+        frames, self.not_heard = self.not_heard, []
+        for frame in frames:
+            self.tell(frame)
 
     def go_down(self) -> None:
         self.up = False
