@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gramme.cli.greeting import greet
-from gramme.embedded import PARTITIONS_MAX, Settings, running
+from gramme.cli.parts import PARTITIONS_MAX
 from gramme.open_files import ask_for_more
 from gramme.start import (
     StartRefused,
@@ -97,6 +97,9 @@ def serve(options: argparse.Namespace) -> int:
 
 
 async def _serve(options: argparse.Namespace) -> None:
+    # A whole server takes a while to load, and the other commands do without it.
+    from gramme.embedded import Settings, running
+
     file = _read_file(options.config or os.environ.get("GRAMME_CONFIG"))
     settings = Settings.load(vars(options), os.environ, file)
     ask_for_more()
