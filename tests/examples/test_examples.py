@@ -14,7 +14,7 @@ from tests.support.server import ROOT, Server
 DIRECTORY = ROOT / "examples"
 RUN_TIMEOUT_S = 120.0
 # Indexes are late enough that an example which does not wait for them fails.
-OPTIONS = ("--partitions", "4", "--index-delay-ms", "100")
+OPTIONS = ("--partitions", "4", "--index-delay-ms", "100", "--gateway-port", "0")
 
 # Of each example's words, those that carry its point.
 PROMISES = {
@@ -75,7 +75,14 @@ PROMISES = {
         "read 10, kept 0, and more to come",
         "then Song 10",
     ],
+    "async_client": [
+        "25 songs written at once; the first one once more: False",
+        "200 plays at once, and the count is 200",
+        "pages of [4, 4, 2]; played were ['Song 07']",
+    ],
 }
+# Those that talk to the gateway.
+OF_GATEWAY = {"async_client"}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +119,9 @@ def run(
 
 @pytest.mark.parametrize("name", PROMISES)
 def test_an_example_keeps_its_promises_and_leaves_nothing_behind(server: Server, name: str) -> None:
-    done = run(f"examples/{name}.py", endpoint(server))
+    address = server.gateway if name in OF_GATEWAY else endpoint(server)
+
+    done = run(f"examples/{name}.py", address)
 
     assert done.returncode == 0, done.stdout + done.stderr
     rest = done.stdout
@@ -161,3 +170,10 @@ def test_without_a_server_an_example_says_how_to_start_one() -> None:
     assert done.stderr == (
         "Nobody listens on http://127.0.0.1:1. Start a server in another terminal: gramme serve\n"
     )
+
+
+def test_without_a_gateway_an_example_says_how_to_start_one() -> None:
+    done = run("examples/async_client.py", "127.0.0.1:1")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("in another terminal: gramme serve --gateway-port 8001\n")

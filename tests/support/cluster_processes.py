@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from tests.support.client import Client
-from tests.support.server import ROOT, StartFailed
+from tests.support.server import GATEWAY, ROOT, StartFailed
 from tests.support.waiting import until
 
 START_TIMEOUT_S = 30.0
@@ -121,6 +121,12 @@ class Cluster:
 
     def client(self, timeout_s: float = 30.0) -> Client:
         return Client(self.port, timeout_s)
+
+    @property
+    def gateway(self) -> str:
+        """Where its first router listens for gramme.client, if it was told to."""
+        address = until(lambda: GATEWAY.search(self.output), START_TIMEOUT_S, "the gateway listens")
+        return address[1]
 
     def status(self) -> dict[str, Any]:
         """What `gramme admin status` says, whatever it thinks of it."""

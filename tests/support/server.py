@@ -17,6 +17,7 @@ from tests.support.waiting import Overdue, until
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
+GATEWAY = re.compile(r"gramme\.client: (127\.0\.0\.1:\d+)")
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,6 +123,12 @@ class Server:
     def signal(self, number: signal.Signals) -> None:
         if self.exit_code() is None:
             os.kill(self.pid, number)
+
+    @property
+    def gateway(self) -> str:
+        """Where it listens for gramme.client, if it was told to."""
+        address = until(lambda: GATEWAY.search(self.output), START_TIMEOUT_S, "the gateway listens")
+        return address[1]
 
     def client(self, timeout_s: float = 30.0) -> Client:
         return Client(self.port, timeout_s)
