@@ -184,3 +184,10 @@ class Elector:
             self._outbox_after_persist.append(response)
         else:
             self._outbox.append(response)
+            if granted and self.role is Role.PRE_CANDIDATE and self._yields_to(request):
+                self._become_follower(self.term, NOBODY)
+
+    def _yields_to(self, request: RequestVote) -> bool:
+        """Of two who want to run at the same time, one does. If both did, each would have its own vote, and both a new wait."""
+        ours = self.log.last_term, self.log.last_index, self.replica
+        return (request.last_term, request.last_index, request.sender) > ours

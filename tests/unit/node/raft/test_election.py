@@ -127,6 +127,19 @@ def test_a_pre_vote_changes_nothing_on_either_side() -> None:
     assert cluster[2].vote == NOBODY
 
 
+@pytest.mark.parametrize("logs", [{}, {1: (1, 1), 2: (1,)}], ids=["alike", "one is longer"])
+def test_of_two_that_run_at_the_same_time_one_is_elected(logs: dict[int, tuple[int, ...]]) -> None:
+    cluster = Cluster(logs=logs)
+    cluster.cut = {3}
+
+    for replica in (1, 2):
+        cluster[replica].campaign()
+        cluster.work(replica)
+    cluster.settle()
+
+    assert cluster.leader is cluster[1 if logs else 2]
+
+
 def test_a_replica_that_was_cut_off_comes_back_without_unseating_the_leader() -> None:
     cluster = Cluster()
     cluster.elect(1)
