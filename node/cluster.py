@@ -370,11 +370,13 @@ class ClusterNode:
         for log in stirred.values():
             log.pump()
 
-    def lost(self, node: int) -> None:
+    def lost(self, node: int, broken: bool) -> None:
         for log in self._logs.values():
             for replica, kept_on in log.position.nodes.items():
                 if kept_on == node:
                     log.raft.unreachable(ReplicaId(replica))
+                    if broken:
+                        log.raft.gone(ReplicaId(replica))
 
     async def _send_index(self, group: int, write: IndexWrite) -> None:
         """Returns when the rows are durable, or their index is gone."""

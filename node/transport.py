@@ -65,8 +65,8 @@ class Listener(Protocol):
         """Another node asks for something."""
         ...
 
-    def lost(self, node: int) -> None:
-        """What was said to this node may not have arrived."""
+    def lost(self, node: int, broken: bool) -> None:
+        """What was said to this node may not have arrived; `broken` is its stream, if that is why."""
         ...
 
 
@@ -195,7 +195,7 @@ class Peer:
 
     def _lost(self) -> None:
         self._losing = False
-        self._listener.lost(self.number)
+        self._listener.lost(self.number, broken=False)
 
     def _answerer(self, answers: Answers) -> Callable[[Answer], None]:
         """What answers the requests of one link. An answer that is late must not be taken for one to a later request
@@ -315,7 +315,7 @@ class Peer:
         self.calls.broken(down.reason)
         if down.refused:
             self._log(f"node {self.number} refuses this one: {down.reason}")
-        self._listener.lost(self.number)
+        self._listener.lost(self.number, broken=True)
 
 
 def number_and_directory(identity: Identity) -> tuple[int, str]:

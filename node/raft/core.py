@@ -253,6 +253,15 @@ class Raft(Proposer):
         if self._leadership is not None and replica in self._leadership.progress:
             self._leadership.progress[replica].unreachable()
 
+    def gone(self, replica: ReplicaId) -> None:
+        """The stream to this replica broke. If that is the leader, it has probably died, and others soon run for election.
+
+        If it lives they do so in vain: it, and whoever else hears it, ignores them.
+        """
+        if self.role is Role.FOLLOWER and self.leader == replica:
+            self._take_role(Role.FOLLOWER, NOBODY)
+            self._timeout = self._draw(1, self.settings.hurried_ticks)
+
     def compact(self, index: int) -> None:
         """The storage drops, or has dropped, all entries up to `index`, which are applied."""
         assert index <= self.applied_index

@@ -284,6 +284,7 @@ class SimulatedNode:
             for replica, node in consensus.position.nodes.items():
                 if name_of(node) == peer:
                     consensus.raft.unreachable(replica)  # type: ignore[arg-type]
+                    consensus.raft.gone(replica)  # type: ignore[arg-type]
             consensus.pump()
 
     def _send(self, node: int, group: int, message: Message) -> None:

@@ -27,6 +27,7 @@ class FakeListener:
         self.requests: list[Request] = []
         self.answer: list[Callable[[Answer], None]] = []
         self.losses: list[int] = []
+        self.broken: list[int] = []
 
     def heard(self, node: int, messages: list[tuple[int, Message]]) -> None:
         self.messages += [(node, group, message) for group, message in messages]
@@ -35,8 +36,10 @@ class FakeListener:
         self.requests.append(request)
         self.answer.append(answer)
 
-    def lost(self, node: int) -> None:
+    def lost(self, node: int, broken: bool) -> None:
         self.losses.append(node)
+        if broken:
+            self.broken.append(node)
 
 
 class Dialled:
@@ -180,6 +183,16 @@ async def test_node_that_is_down_is_told_of_once_for_all_messages() -> None:
     await settle()
 
     assert made.listener.losses == [1]
+    assert made.listener.broken == []
+
+
+async def test_stream_that_breaks_is_told_of_as_broken() -> None:
+    made = Parts()
+    made.link.up = False
+
+    made.peer.on_down(Down("gone"))
+
+    assert made.listener.broken == [1]
 
 
 async def test_nothing_said_on_one_stream_is_said_on_the_next() -> None:

@@ -140,6 +140,39 @@ def test_of_two_that_run_at_the_same_time_one_is_elected(logs: dict[int, tuple[i
     assert cluster.leader is cluster[1 if logs else 2]
 
 
+def test_followers_whose_leader_s_streams_broke_elect_another_at_once() -> None:
+    cluster = Cluster()
+    cluster.elect(1)
+    cluster.cut = {1}
+
+    for replica in (2, 3):
+        cluster[replica].gone(ONE)
+    cluster.tick(cluster.settings.hurried_ticks, 2, 3)
+
+    assert cluster.leader.term == 2
+
+
+def test_a_follower_whose_stream_alone_broke_unseats_nobody() -> None:
+    cluster = Cluster()
+    cluster.elect(1)
+
+    cluster[2].gone(ONE)
+    cluster.tick(3 * cluster.settings.election_ticks)
+
+    assert cluster.leader is cluster[1]
+    assert [cluster[replica].leader for replica in (1, 2, 3)] == [ONE] * 3
+    assert cluster.leader.term == 1
+
+
+def test_who_else_is_gone_does_not_matter_to_a_follower() -> None:
+    cluster = Cluster()
+    cluster.elect(1)
+
+    cluster[2].gone(THREE)
+
+    assert cluster[2].leader == ONE
+
+
 def test_a_replica_that_was_cut_off_comes_back_without_unseating_the_leader() -> None:
     cluster = Cluster()
     cluster.elect(1)
