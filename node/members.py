@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gramme.links.api import Refused
-from gramme.node.engine.api import Engine, Family, Row
+from gramme.links.api import NotYet, Refused
+from gramme.node.engine.api import Engine, Family, Row, WriteStall
 from gramme.node.engine.keyspace import member_key, node_key
 
 
@@ -71,7 +71,11 @@ class Members:
         """Let another node speak if it is the one it was. Raises Refused."""
         known = self.directory_of(number)
         if known is None:
-            self._engine.write([Row(Family.SYS, node_key(number), directory.encode())])
+            try:
+                self._engine.write([Row(Family.SYS, node_key(number), directory.encode())])
+            except WriteStall:
+                # It dials or asks again, and by then there is room.
+                raise NotYet("the disk is behind: who this is cannot be written down now") from None
         elif known != directory:
             raise Refused(
                 f"node {number} is known with another data directory. One that has lost its data is let in "

@@ -17,6 +17,7 @@ from gramme.node.members import Members
 from gramme.node.meta import META_GROUP
 from gramme.node.snapshots import load_incomplete
 from tests.support.deterministic import DeterministicLoop
+from tests.unit.node.test_members import Stalling
 
 ADDRESSES = {1: "a:1", 2: "b:1", 3: "c:1"}
 PATIENCE_S = 60.0
@@ -163,5 +164,17 @@ def test_only_node_of_a_cluster_waits_for_nobody() -> None:
             async with asyncio.timeout(1):
                 await Joining(engine, members, ask, print).run()
         assert load_position(engine, META_GROUP) is not None
+
+    simulated(scenario())
+
+
+def test_a_node_whose_engine_is_behind_joins_when_there_is_room() -> None:
+    async def scenario() -> None:
+        cluster: dict[int, Node] = {}
+        nodes = [Node(cluster, number, f"{number}") for number in ADDRESSES]
+        nodes[0].engine = Stalling()
+        await asyncio.gather(*(node.join() for node in nodes))
+
+        assert all(node.founded for node in nodes)
 
     simulated(scenario())

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
-from gramme.links.api import Refused
-from gramme.node.engine.api import Family, Row
+from gramme.links.api import NotYet, Refused
+from gramme.node.engine.api import Family, Operation, Row, WriteStall
 from gramme.node.engine.keyspace import member_key
 from gramme.node.engine.memory import MemoryEngine
 from gramme.node.members import MemberRecord, Members, encode_member
 
 ADDRESSES = {1: "127.0.0.1:1", 2: "127.0.0.1:2", 3: "127.0.0.1:3"}
+
+
+class Stalling(MemoryEngine):
+    """Refuses the next writes."""
+
+    stalls = 1
+
+    def write(self, operations: Iterable[Operation]) -> None:
+        if self.stalls:
+            self.stalls -= 1
+            raise WriteStall
+        super().write(operations)
 
 
 def members_in(engine: MemoryEngine) -> Members:
@@ -38,6 +52,18 @@ async def test_it_is_remembered_over_a_restart() -> None:
 
     with pytest.raises(Refused):
         members_in(engine).recognise(2, "wiped")
+
+
+async def test_a_node_that_is_met_while_the_engine_is_behind_is_told_to_come_again() -> None:
+    engine = Stalling()
+    members = members_in(engine)
+
+    with pytest.raises(NotYet):
+        members.recognise(2, "first")
+    engine.stalls = 0
+    members.recognise(2, "first")
+
+    assert members.directory_of(2) == "first"
 
 
 async def test_meeting_a_node_is_durable_when_it_is_answered() -> None:
