@@ -1,45 +1,64 @@
-"""`python -m tests.simulate [--seeds N] [--first K] [--resume] [--bugs]`"""
+"""`python -m tests.simulate [--seeds N] [--first K] [--kind groups|whole] [--jobs J] [--resume] [--bugs]`"""
 
 from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 
-from tests.simulate.bugs import BUGS, SEEDS_MAX, hunt
-from tests.simulate.plan import plan_of
-from tests.simulate.run import Report, simulate
+from tests.simulate.bugs import BUGS, SEEDS_MAX, Finding, hunt
+from tests.simulate.report import Report
+from tests.simulate.seeds import KINDS, simulate
 from tests.simulate.tally import PATH, Tally, load
 
 SAVE_EVERY = 10
 FAILURES_TOLD = 3
+# Seeds that are given to a process before its last one is done.
+AHEAD = 2
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.simulate", description="Run whole clusters through faults."
+        prog="python -m tests.simulate", description="Run simulated clusters through faults."
     )
     parser.add_argument("--seeds", type=int, default=200, help="how many; default %(default)s")
     parser.add_argument("--first", type=int, default=1, help="the first one; default %(default)s")
+    parser.add_argument("--kind", choices=KINDS, help="only of this kind; default: as seeds say")
     parser.add_argument("--resume", action="store_true", help=f"go on from {PATH}")
     parser.add_argument("--bugs", action="store_true", help="hunt bugs that are put in on purpose")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes; default %(default)s"
+    )
     options = parser.parse_args()
-    # Nodes complain of every fault that meets them.
+    with ProcessPoolExecutor(options.jobs, initializer=be_quiet) as pool:
+        if options.bugs:
+            return hunt_all(pool, options.first, min(options.seeds, SEEDS_MAX))
+        tally = (load() if options.resume else None) or Tally(options.first)
+        return campaign(pool, options.jobs, tally, options.seeds, options.kind)
+
+
+def be_quiet() -> None:
+    """Nodes complain of every fault that meets them."""
     logging.disable(logging.WARNING)
-    if options.bugs:
-        return hunt_all(options.first, min(options.seeds, SEEDS_MAX))
-    return campaign(options.first, options.seeds, resume=options.resume)
 
 
-def campaign(first: int, seeds: int, *, resume: bool) -> int:
-    tally = (load() if resume else None) or Tally(first)
-    end = tally.next + seeds
-    told = 0
-    while tally.next < end:
-        began = time.process_time()
-        report = simulate(tally.next)
-        tally.add(report, time.process_time() - began)
+def measured(seed: int, kind: str | None) -> tuple[Report, float]:
+    began = time.process_time()
+    report = simulate(seed, kind)
+    return report, time.process_time() - began
+
+
+def campaign(
+    pool: ProcessPoolExecutor, jobs: int, tally: Tally, seeds: int, kind: str | None
+) -> int:
+    end, told = tally.next + seeds, 0
+    for report, processor_s in in_order(pool, jobs, range(tally.next, end), kind):
+        tally.add(report, processor_s)
         if report.violation is not None and told < FAILURES_TOLD:
             told += 1
             tell(report)
@@ -50,6 +69,19 @@ def campaign(first: int, seeds: int, *, resume: bool) -> int:
     return 1 if tally.failed else 0
 
 
+def in_order(
+    pool: ProcessPoolExecutor, jobs: int, seeds: Iterable[int], kind: str | None
+) -> Iterator[tuple[Report, float]]:
+    """Reports in the order of their seeds, so that a tally is of all seeds up to one."""
+    running: deque[Future[tuple[Report, float]]] = deque()
+    for seed in seeds:
+        running.append(pool.submit(measured, seed, kind))
+        if len(running) >= jobs * AHEAD:
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()
+
+
 def show(tally: Tally, end: int) -> None:
     if not sys.stdout.isatty():
         return
@@ -58,20 +90,21 @@ def show(tally: Tally, end: int) -> None:
 
 
 def tell(report: Report) -> None:
-    print(f"\nseed {report.seed} FAILED after {report.seconds:.3f} s: {plan_of(report.seed)}")
+    print(f"\nseed {report.seed} FAILED after {report.seconds:.3f} s: {report.plan}")
     print("the end of its trace:")
     for line in report.trace:
         print(f"  {line}")
     print(f"{report.violation}")
-    print(f"again: python -m tests.simulate --first {report.seed} --seeds 1", flush=True)
+    again = f"--first {report.seed} --seeds 1 --kind {report.kind}"
+    print(f"again: python -m tests.simulate {again}", flush=True)
 
 
-def hunt_all(first: int, seeds: int) -> int:
+def hunt_all(pool: ProcessPoolExecutor, first: int, seeds: int) -> int:
     """Returns 1 if a bug was not found."""
     missed = 0
-    print(f"{'bug':44} | seeds | caught by")
-    for bug in BUGS:
-        finding = hunt(bug, first, seeds)
+    print("| bug | seeds | caught by |\n| --- | --- | --- |")
+    findings: Iterable[Finding] = pool.map(hunt, BUGS, [first] * len(BUGS), [seeds] * len(BUGS))
+    for finding in findings:
         missed += finding.report is None
         print(finding, flush=True)
     return 1 if missed else 0

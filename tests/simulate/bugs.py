@@ -29,12 +29,15 @@ from gramme.node.raft.quorum import majority
 from gramme.node.raft.ready import Ready, Role, SoftState
 from gramme.node.reads import Reads
 from gramme.node.replica import Pending, Replica
-from tests.simulate.run import Report, simulate
+from tests.simulate.report import Report
+from tests.simulate.seeds import simulate
 from tests.support.cluster import Cluster, first_rows
 from tests.support.simulated_disk import SimulatedDisk
 
 Break = Callable[[pytest.MonkeyPatch], None]
 SEEDS_MAX = 100
+# Of what is said of a violation.
+CAUGHT_LENGTH = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,9 @@ class Finding:
 
     def __str__(self) -> str:
         if self.report is None:
-            return f"{self.bug:44} | NOT FOUND | {self.seeds:3}"
+            return f"| {self.bug} | not in {self.seeds} | nothing |"
         caught = (self.report.violation or "").splitlines()[0]
-        return f"{self.bug:44} | {self.seeds:3} | {caught[:110]}"
+        return f"| {self.bug} | {self.seeds} | {caught[:CAUGHT_LENGTH]} |"
 
 
 def hunt(bug: str, first: int = 1, seeds_max: int = SEEDS_MAX) -> Finding:

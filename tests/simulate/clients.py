@@ -29,7 +29,7 @@ ATTEMPT_S = (0.5, 1.0, 5.0)
 DEADLINE_S = 4.0
 BACK_OFF_S = (0.02, 0.2)
 DELAY_S = (0.0002, 0.003)
-STORM_PERIOD_S = 7.0
+STORM_PERIOD_S = 15.0
 
 Work = Callable[[SimulatedNode], Coroutine[Any, Any, object]]
 
@@ -234,7 +234,7 @@ class Clients:
                 ledger.showed(group, write.key, value_in(failure.item))
                 raise
             effective = value is not None or written.old_size > 0
-            ledger.wrote_and_answered(found, write.key, value, effective=effective)
+            ledger.wrote_and_answered(group, write.key, value, effective=effective)
             return written
 
         number = self.recorder.asked(name, (group, id), action)

@@ -1,9 +1,8 @@
-"""Who strikes a simulated cluster: at random moments one of the plan's troubles, each for a while."""
+"""Who strikes simulated groups: beside what strikes any cluster, faults of nodes, disks, clocks and groups."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -14,9 +13,10 @@ from gramme.node.raft.configuration import Change, ChangeKind
 from gramme.node.raft.messages import Configuration, ReplicaId
 from gramme.node.raft.quorum import majority
 from gramme.node.raft.refusals import Refused
-from tests.simulate.plan import Plan, Trouble
+from tests.simulate.plan import Plan
+from tests.simulate.striking import Adversary, Strike
+from tests.simulate.troubles import Trouble
 from tests.support.cluster import Cluster
-from tests.support.network import Conditions, Link
 from tests.support.simulated_node import TICK_S, GroupReplica, SimulatedNode, name_of
 
 MEMBERS_MAX = 6
@@ -24,24 +24,17 @@ MEMBERS_MAX = 6
 PROMOTION_LAG_MAX = 20
 
 
-class Adversary:
-    """`run` until a time, then `heal`."""
+class GroupAdversary(Adversary):
+    """Strikes groups of replicas."""
 
     def __init__(self, cluster: Cluster, plan: Plan, random: Random) -> None:
+        super().__init__(cluster.loop, cluster.network, cluster.counts, plan, random)
         self._cluster = cluster
-        self._network = cluster.network
-        self._plan = plan
-        self._random = random
-        self._over = False
         cluster.failed = self._restart_later
-        self._strikes: dict[Trouble, Callable[[], object]] = {
-            Trouble.DROP: lambda: self._conditions(drop=random.choice([0.02, 0.1, 0.3])),
-            Trouble.DUPLICATE: lambda: self._conditions(duplicate=0.2),
-            Trouble.REORDER: lambda: self._conditions(reorder=0.1),
-            Trouble.DELAY: lambda: self._conditions(delay_s=(0.05, random.choice([0.1, 0.5]))),
-            Trouble.PARTITION: self._partition,
-            Trouble.ONE_WAY: self._one_way,
-            Trouble.FLAP: self._flap,
+
+    def _strikes(self) -> Mapping[Trouble, Strike]:
+        return {
+            **super()._strikes(),
             Trouble.PAUSE: self._pause,
             Trouble.CRASH: lambda: self._crash(self._victim(), torn=False),
             Trouble.TORN: lambda: self._crash(self._victim(), torn=True),
@@ -56,22 +49,9 @@ class Adversary:
             Trouble.MEMBERSHIP: self._change_members,
         }
 
-    async def run(self, until: float) -> None:
-        loop, random = self._cluster.loop, self._random
-        while True:
-            await asyncio.sleep(random.expovariate(1 / self._plan.gap_s))
-            if loop.time() > until:
-                return
-            trouble = random.choice(self._plan.troubles)
-            if self._strikes[trouble]() is not False:
-                self._cluster.counts[f"fault: {trouble}"] += 1
-                loop.trace(f"fault: {trouble}")
-
     def heal(self) -> None:
-        self._over = True
+        super().heal()
         cluster = self._cluster
-        self._network.heal()
-        self._network.change(Conditions())
         for number, node in cluster.nodes.items():
             node.disk.fails = False
             node.disk.habits = cluster.shape.habits
@@ -97,46 +77,11 @@ class Adversary:
             return None
         return self._cluster.nodes[self._cluster.homes[group, leader.id]], leader
 
-    def _later(self, seconds: tuple[float, float], undo: Callable[[], object]) -> None:
-        def once() -> None:
-            if not self._over:
-                undo()
+    def _names(self) -> list[str]:
+        return [name_of(number) for number in self._cluster.nodes]
 
-        self._cluster.loop.call_later(self._random.uniform(*seconds), once)
-
-    # The network
-
-    def _conditions(
-        self,
-        drop: float = 0.0,
-        duplicate: float = 0.0,
-        reorder: float = 0.0,
-        delay_s: tuple[float, float] = (0.0002, 0.002),
-    ) -> None:
-        self._network.change(Conditions(delay_s, drop, duplicate, reorder))
-        self._later((1, 6), lambda: self._network.change(Conditions()))
-
-    def _cut(self, links: list[Link]) -> None:
-        self._network.cut(links)
-        self._later((0.5, 8), lambda: self._network.heal(links))
-
-    def _partition(self) -> None:
-        names = [name_of(number) for number in self._cluster.nodes]
-        alone = {name_of(self._victim())}
-        if len(names) > 3 and self._random.random() < 0.5:
-            alone.add(self._random.choice(names))
-        links = self._network.between(*names)
-        self._cut([link for link in links if (link[0] in alone) != (link[1] in alone)])
-
-    def _one_way(self) -> None:
-        victim = name_of(self._victim())
-        end = self._random.randrange(2)
-        self._cut([link for link in self._network.around(victim) if link[end] == victim])
-
-    def _flap(self) -> None:
-        links = self._network.around(name_of(self._victim()))
-        self._network.flap(links, (0.1, 1.0), (0.1, 1.5))
-        self._later((2, 8), lambda: self._network.heal(links))
+    def _victim_name(self) -> str:
+        return name_of(self._victim())
 
     # Nodes
 

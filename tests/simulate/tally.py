@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.simulate.run import Report
+from tests.simulate.report import Report
 
 PATH = Path(".simulate") / "tally.json"
 
@@ -17,6 +17,7 @@ class Tally(msgspec.Struct):
 
     next: int
     seeds: int = 0
+    kinds: dict[str, int] = {}
     failed: list[int] = []
     operations: int = 0
     faults: int = 0
@@ -27,6 +28,7 @@ class Tally(msgspec.Struct):
     def add(self, report: Report, processor_s: float) -> None:
         self.next = report.seed + 1
         self.seeds += 1
+        self.kinds = {**self.kinds, report.kind: self.kinds.get(report.kind, 0) + 1}
         self.operations += report.operations
         self.faults += report.faults
         self.simulated_s += report.seconds
@@ -36,9 +38,10 @@ class Tally(msgspec.Struct):
             self.failed.append(report.seed)
 
     def __str__(self) -> str:
+        kinds = ", ".join(f"{count} of {kind}" for kind, count in sorted(self.kinds.items()))
         hours, pace = self.simulated_s / 3600, self.seeds / max(self.processor_s, 0.001)
         lines = [
-            f"{self.seeds} seeds, {len(self.failed)} failed; {pace:.1f} seeds a second",
+            f"{self.seeds} seeds ({kinds}), {len(self.failed)} failed; {pace:.2f} a processor's second",
             f"{self.operations} operations and {self.faults} faults in {hours:.1f} simulated hours",
         ]
         lines += [f"  {kind:26} {count:10}" for kind, count in sorted(self.counts.items())]

@@ -8,20 +8,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.simulate.bugs import hunt
-from tests.simulate.run import simulate
+from tests.simulate.seeds import simulate
 
 ROOT = Path(__file__).parents[2]
 # Seeds share out among the workers of pytest.
-SHARES = 4
-SECONDS_PER_SHARE = 5.0
-SEEDS_PER_SHARE = 50
-SHARES_APART = 1_000
+SHARES = 8
+SEEDS_PER_SHARE = 4
 
 # Those that a few seeds show.
 QUICKLY_FOUND = [
@@ -44,23 +41,18 @@ QUICK_SEEDS = 15
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_no_seed_violates_an_invariant(share: int) -> None:
-    """As many seeds as the time allows; three at least."""
-    end = time.process_time() + SECONDS_PER_SHARE
-    for number in range(SEEDS_PER_SHARE):
-        seed = 1 + share * SHARES_APART + number
+    for seed in range(1 + share * SEEDS_PER_SHARE, 1 + (share + 1) * SEEDS_PER_SHARE):
         report = simulate(seed)
         trace = "\n".join(report.trace)
         assert report.violation is None, f"seed {seed}: {report.violation}\n{trace}"
         assert report.operations >= 500, seed
         assert report.faults >= 5, seed
         assert report.seconds >= 60, seed
-        if number >= 2 and time.process_time() > end:
-            break
 
 
-@pytest.mark.parametrize("seed", [2, 4])
+@pytest.mark.parametrize("seed", [2, 3, 16])
 def test_a_seed_gives_the_same_run_whatever_strings_hash_to(seed: int) -> None:
-    code = f"from tests.simulate.run import simulate; print(simulate({seed}).digest)"
+    code = f"from tests.simulate.seeds import simulate; print(simulate({seed}).digest)"
 
     digests = {
         subprocess.run(

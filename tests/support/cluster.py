@@ -110,7 +110,7 @@ class Cluster:
         """Give the group its first replicas: of node n the one with the id n."""
         voters = tuple(ReplicaId(number) for number in range(1, self.shape.voters + 1))
         configuration = Configuration(voters)
-        self.ledger.groups[group] = GroupLedger(configuration, table_prefix(group))
+        self.ledger.groups[group] = GroupLedger(configuration, _bounds(group))
         homes = {int(voter): int(voter) for voter in voters}
         for voter in voters:
             self.homes[group, voter] = voter

@@ -27,10 +27,10 @@ from contextlib import contextmanager
 from contextvars import Context
 from hashlib import blake2b
 from heapq import heapify, heappop, heappush
-from pathlib import Path
 from random import Random
 from typing import Any, TypeVar, TypeVarTuple
 
+from tests.support.descriptions import described, place_of
 from tests.support.not_simulated import NotSimulatedLoop
 
 T = TypeVar("T")
@@ -44,6 +44,7 @@ STEPS_OBSERVED = 1_000
 STEPS_BETWEEN_COLLECTIONS = 100_000
 LINES_KEPT = 50
 CANCELLED_TIMERS_MAX = 100
+Timers = list[tuple[float, int, asyncio.TimerHandle]]
 
 
 class SimulationFailed(AssertionError):
@@ -102,7 +103,7 @@ class DeterministicLoop(NotSimulatedLoop):
         self._now = 0.0
         self._serial = 0
         self._ready: deque[asyncio.Handle] = deque()
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timers: Timers = []
         self._timers_cancelled = 0
         self._observed: Counter[str] = Counter()
         self._failure: Unhandled | None = None
@@ -195,19 +196,22 @@ class DeterministicLoop(NotSimulatedLoop):
 
     def _turn(self) -> None:
         """Run all that is ready now; or, if nothing is, all that is due next."""
-        self._drop_cancelled_timers()
-        if not self._ready:
-            if not self._timers:
+        ready, timers = self._ready, self._timers
+        if self._timers_cancelled:
+            timers = self._drop_cancelled_timers()
+        if not ready:
+            if not timers:
                 raise Deadlock(f"nothing is left to happen, and these wait:\n{self._waiting()}")
-            self._now = max(self._now, self._timers[0][0])
-        while self._timers and self._timers[0][0] <= self._now:
-            self._ready.append(heappop(self._timers)[2])
-        if self._shuffle is not None:
-            shuffled = list(self._ready)
+            self._now = max(self._now, timers[0][0])
+        now = self._now
+        while timers and timers[0][0] <= now:
+            ready.append(heappop(timers)[2])
+        if self._shuffle is not None and len(ready) > 1:
+            shuffled = list(ready)
             self._shuffle.shuffle(shuffled)
-            self._ready = deque(shuffled)
-        for _ in range(len(self._ready)):
-            handle = self._ready.popleft()
+            self._ready = ready = deque(shuffled)
+        for _ in range(len(ready)):
+            handle = ready.popleft()
             if not handle.cancelled():
                 self._step(handle)
 
@@ -231,7 +235,7 @@ class DeterministicLoop(NotSimulatedLoop):
                 f"  {count} times {what}" for what, count in self._observed.most_common(5)
             )
             raise TooManySteps(f"more than {self._steps_max} steps. Of the last:\n{busiest}")
-        self._observed[_described(handle)] += 1
+        self._observed[described(handle)] += 1
 
     # What asyncio asks of a loop.
 
@@ -245,7 +249,8 @@ class DeterministicLoop(NotSimulatedLoop):
         context: Context | None = None,
     ) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
-        self._refuse_when_closed()
+        if self._closed:
+            self._refuse_when_closed()
         self._ready.append(handle)
         return handle
 
@@ -266,7 +271,8 @@ class DeterministicLoop(NotSimulatedLoop):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
-        self._refuse_when_closed()
+        if self._closed:
+            self._refuse_when_closed()
         heappush(self._timers, (when, self._next_serial(), handle))
         return handle
 
@@ -284,7 +290,8 @@ class DeterministicLoop(NotSimulatedLoop):
         context: Context | None = None,
         **options: Any,
     ) -> asyncio.Task[T]:
-        self._refuse_when_closed()
+        if self._closed:
+            self._refuse_when_closed()
         serial = self._next_serial()
         # asyncio would number unnamed tasks through all loops of the process.
         name = f"task {serial}" if name is None else name
@@ -334,10 +341,9 @@ class DeterministicLoop(NotSimulatedLoop):
         return self._serial
 
     def _refuse_when_closed(self) -> None:
-        if self._closed:
-            raise RuntimeError("the loop is closed")
+        raise RuntimeError("the loop is closed")
 
-    def _drop_cancelled_timers(self) -> None:
+    def _drop_cancelled_timers(self) -> Timers:
         """Before looking for the next timer: time must not move for one that will not run."""
         if self._timers_cancelled > max(CANCELLED_TIMERS_MAX, len(self._timers) // 2):
             self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
@@ -345,6 +351,7 @@ class DeterministicLoop(NotSimulatedLoop):
             self._timers_cancelled = 0
         while self._timers and self._timers[0][2].cancelled():
             heappop(self._timers)
+        return self._timers
 
     # The end.
 
@@ -374,23 +381,4 @@ class DeterministicLoop(NotSimulatedLoop):
         return f"after {self.steps} steps, {self._now:.9f} s; the last lines of the trace:\n{lines}"
 
     def _waiting(self) -> str:
-        return "\n".join(f"  {task.get_name()}, {_place_of(task)}" for task in self._tasks())
-
-
-def _described(handle: asyncio.Handle) -> str:
-    callback: Any = getattr(handle, "_callback", None)
-    owner = getattr(callback, "__self__", None)
-    if isinstance(owner, asyncio.Task):
-        return owner.get_name()
-    return str(getattr(callback, "__qualname__", callback))
-
-
-def _place_of(task: asyncio.Task[Any]) -> str:
-    """The line at which a waiting task stands, in the innermost coroutine that has one."""
-    place = "not begun"
-    awaited: Any = task.get_coro()
-    while (frame := getattr(awaited, "cr_frame", None)) is not None:
-        code = frame.f_code
-        place = f"in {code.co_qualname} at {Path(code.co_filename).name}:{frame.f_lineno}"
-        awaited = awaited.cr_await
-    return place
+        return "\n".join(f"  {task.get_name()}, {place_of(task)}" for task in self._tasks())

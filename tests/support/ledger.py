@@ -7,6 +7,7 @@ an entry it knows what is committed, and holds all others to it.
     one leader      a group and a term have one leader
     committed       an entry is applied only when a majority of the voters has it durably
     agreement       at one index all replicas apply the same entry
+    once            no write takes effect twice
     succession      the state after an entry follows from the state after the one before
     sums            the rows of a replica have the checksum and the totals that its state says
     answers         a write is answered when it is applied and a majority has it durably; a read shows what was committed
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 import msgspec
@@ -25,6 +26,7 @@ import orjson
 
 from gramme.codec.item import body_of
 from gramme.node.apply import Sums
+from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Family, Row
 from gramme.node.engine.keyspace import (
     ReplicaState,
@@ -32,6 +34,7 @@ from gramme.node.engine.keyspace import (
     log_base_key,
     log_entry_key,
     state_key,
+    table_prefix,
 )
 from gramme.node.group_log import Position, decode_operations
 from gramme.node.raft.messages import Configuration, EntryKind, decode_membership
@@ -39,9 +42,10 @@ from gramme.node.raft.quorum import majority
 from gramme.node.raft.ready import Role
 from gramme.node.table_records import EMPTY_STATE
 from tests.support.simulated_disk import Batch, SimulatedDisk
-from tests.support.simulated_node import GroupReplica, SimulatedNode
 
 _HEAD_BYTES = 9
+# What the id of a table takes of an item's key.
+TABLE_BYTES = len(table_prefix(1))
 _GROUP_BYTES = 8
 _STATE, _POSITION, _BASE, _ENTRY = 0, 5, 7, 8
 
@@ -51,6 +55,23 @@ Place = tuple[int, int]
 
 # The key of an item, without its table's, and its value.
 Item = tuple[bytes, str | None]
+
+
+class Node(Protocol):
+    """What has a disk, as this module sees it."""
+
+    name: str
+    disk: SimulatedDisk
+
+
+class Opened(Protocol):
+    """A replica at work, as this module sees it."""
+
+    group: int
+    consensus: Consensus
+
+    @property
+    def id(self) -> int: ...
 
 
 class Violation(AssertionError):
@@ -67,10 +88,19 @@ class Seen(NamedTuple):
 
 
 class GroupLedger:
-    """What is known of one group."""
+    """What is known of one group. Its rows are in `bounds`; whether these are items of clients says `has_items`."""
 
-    def __init__(self, configuration: Configuration, prefix: bytes) -> None:
-        self.prefix = prefix
+    def __init__(
+        self,
+        configuration: Configuration,
+        bounds: tuple[bytes, bytes] | None,
+        *,
+        has_items: bool = True,
+    ) -> None:
+        self.bounds = bounds
+        self.has_items = has_items and bounds is not None
+        # Its table was deleted: replicas that lag may go on for a while, and nobody keeps their log.
+        self.gone = False
         self.leaders: dict[int, int] = {}
         # Of every committed entry its term, and a hash of all of it.
         self.committed: dict[int, tuple[int, int]] = {}
@@ -102,7 +132,7 @@ class Ledger:
 
     # What nodes tell
 
-    def opened(self, replica: GroupReplica) -> None:
+    def opened(self, replica: Opened) -> None:
         group = self.groups[replica.group]
         position = replica.consensus.position
         group.applied[replica.id] = position.index
@@ -118,20 +148,21 @@ class Ledger:
         if terms != sorted(terms):
             raise Violation(f"group {replica.group}: the terms fall in the log of {replica.id}")
 
-    def led(self, replica: GroupReplica) -> None:
+    def led(self, replica: Opened) -> None:
         raft = replica.consensus.raft
-        if raft.role is not Role.LEADER:
-            return
-        group = self.groups[replica.group]
-        if raft.term not in group.leaders:
-            self.counts["leaders"] += 1
-        leader = group.leaders.setdefault(raft.term, replica.id)
-        if leader != replica.id:
-            raise Violation(
-                f"group {replica.group}: {leader} and {replica.id} both lead term {raft.term}"
-            )
+        if raft.role is Role.LEADER:
+            self.claimed(replica.group, raft.term, replica.id)
 
-    def wrote(self, node: SimulatedNode, batch: Batch) -> None:
+    def claimed(self, number: int, term: int, replica: int) -> None:
+        """A replica says that it leads this term."""
+        leaders = self.groups[number].leaders
+        if term not in leaders:
+            self.counts["leaders"] += 1
+        leader = leaders.setdefault(term, replica)
+        if leader != replica:
+            raise Violation(f"group {number}: {leader} and {replica} both lead term {term}")
+
+    def wrote(self, node: Node, batch: Batch) -> None:
         positions: dict[int, bytes] = {}
         bases: dict[int, int] = {}
         for family, key, value in batch:
@@ -146,6 +177,8 @@ class Ledger:
                 bases[int.from_bytes(key[:8])] = int.from_bytes(value[:8])
                 self.counts["compactions"] += 1
         for number, raw in positions.items():
+            if self.groups[number].gone:
+                continue
             position = msgspec.msgpack.decode(raw, type=Position)
             if bases.get(number) == position.index > 0:
                 self._installed(node, number, position)
@@ -166,7 +199,7 @@ class Ledger:
         elif known.mark != mark:
             raise Violation(f"group {number} has two entries {index} of term {term}")
 
-    def _moved(self, node: SimulatedNode, number: int, position: Position) -> None:
+    def _moved(self, node: Node, number: int, position: Position) -> None:
         """A replica has applied its log up to `position`."""
         group = self.groups[number]
         before = group.applied.get(position.replica, 0)
@@ -182,7 +215,7 @@ class Ledger:
             self._applied(number, index, raw)
         self._check_state(node, number)
 
-    def _installed(self, node: SimulatedNode, number: int, position: Position) -> None:
+    def _installed(self, node: Node, number: int, position: Position) -> None:
         """A snapshot has taken the place of all that a replica had."""
         group = self.groups[number]
         before = group.applied.get(position.replica, 0)
@@ -219,6 +252,8 @@ class Ledger:
             group.configurations.append((index, entry.configuration))
             self.counts["configurations"] += 1
         for key, value in entry.items:
+            if value is not None and value in group.past[key]:
+                raise Violation(f"group {number}: {value} is written twice")
             group.past[key].add(value)
             group.deletes[key] += value is None
         before, state = group.state, entry.state
@@ -235,26 +270,24 @@ class Ledger:
     # What clients are told
 
     def wrote_and_answered(
-        self, replica: GroupReplica, key: bytes, value: str | None, *, effective: bool
+        self, number: int, key: bytes, value: str | None, *, effective: bool
     ) -> None:
         """A write of `value` is being answered."""
-        group = self.groups[replica.group]
+        group = self.groups[number]
         if not effective:
             return
         if value is None:
             group.deletes_answered[key] += 1
             if group.deletes_answered[key] > group.deletes[key]:
-                raise Violation(
-                    f"group {replica.group}: a delete of {key!r} is answered, not applied"
-                )
+                raise Violation(f"group {number}: a delete of {key!r} is answered, not applied")
             return
         for index, term in group.places.get((key, value), ()):
             entry = group.committed.get(index)
             if entry is not None and entry[0] == term:
-                if not self._durable(replica.group, index, term):
-                    raise Violation(f"group {replica.group}: {value} is answered, and not durable")
+                if not self._durable(number, index, term):
+                    raise Violation(f"group {number}: {value} is answered, and not durable")
                 return
-        raise Violation(f"group {replica.group}: {value} is answered, and not committed")
+        raise Violation(f"group {number}: {value} is answered, and not committed")
 
     def showed(self, number: int, key: bytes, value: str | None) -> None:
         """A read, or a condition that failed, shows `value`."""
@@ -284,7 +317,7 @@ class Ledger:
         base = disk.durable(Family.RAFT, log_base_key(number))
         return base is not None and int.from_bytes(base[:8]) >= index
 
-    def _check_state(self, node: SimulatedNode, number: int) -> None:
+    def _check_state(self, node: Node, number: int) -> None:
         """The state that stands beside the rows is the one that everybody has after as many entries."""
         raw = node.disk.get(Family.RAFT, state_key(number))
         assert raw is not None
@@ -296,15 +329,16 @@ class Ledger:
                 f"group {number}: {node.name} has another state at {state.index}: {state}"
             )
 
-    def check_rows(self, node: SimulatedNode, number: int) -> None:
+    def check_rows(self, node: Node, number: int) -> None:
         """The rows are those that the state sums up."""
+        bounds = self.groups[number].bounds
+        if bounds is None:
+            return
         raw = node.disk.get(Family.RAFT, state_key(number))
         assert raw is not None
         state = decode_state(raw)
         sums = Sums(EMPTY_STATE)
-        prefix = self.groups[number].prefix
-        upper = (int.from_bytes(prefix) + 1).to_bytes(len(prefix))
-        for key, value in node.disk.scan(Family.ITEM, prefix, upper):
+        for key, value in node.disk.scan(Family.ITEM, *bounds):
             sums.replace(None, Row(Family.ITEM, key, value))
         found = sums.checksum, sums.item_count, sums.item_bytes
         if found != (state.checksum, state.item_count, state.item_bytes):
@@ -320,8 +354,8 @@ def _read(number: int, group: GroupLedger, raw: bytes, mark: int) -> Seen:
     state = None
     for operation in decode_operations(raw[_HEAD_BYTES:]):
         if isinstance(operation, Row):
-            if operation.family is Family.ITEM:
-                items.append((operation.key[len(group.prefix) :], value_of(operation.value)))
+            if operation.family is Family.ITEM and group.has_items:
+                items.append((operation.key[TABLE_BYTES:], value_of(operation.value)))
             elif operation.key == state_key(number) and operation.value is not None:
                 state = decode_state(operation.value)
     return Seen(mark, items, state, None)

@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import permutations
 from random import Random
+from typing import Protocol, TypeVarTuple
+
+Ts = TypeVarTuple("Ts")
 
 Link = tuple[str, str]
 """From the first node to the second."""
@@ -39,6 +42,22 @@ class Fault(StrEnum):
     HELD = "held"
     BROKEN = "broken"
     LOST = "lost"
+
+
+class Timers(Protocol):
+    """A loop, as far as the network needs one."""
+
+    def time(self) -> float: ...
+
+    def call_soon(self, callback: Callable[[*Ts], object], *args: *Ts) -> asyncio.Handle: ...
+
+    def call_later(
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts
+    ) -> asyncio.TimerHandle: ...
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts
+    ) -> asyncio.TimerHandle: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +85,7 @@ class Network:
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        loop: Timers,
         random: Random,
         conditions: Conditions | None = None,
         in_flight_bytes_max: int = IN_FLIGHT_BYTES_MAX,

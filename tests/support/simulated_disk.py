@@ -50,6 +50,7 @@ class SimulatedDisk:
         self.wait = wait
         self.on_write: Callable[[Batch], None] = lambda batch: None
         self.fails = False
+        self.free_bytes = TOTAL_BYTES
         self.flushes = 0
         self.stalls = 0
         self._random = random
@@ -105,7 +106,7 @@ class SimulatedDisk:
         """There is no cache."""
 
     def space(self) -> tuple[int, int]:
-        return TOTAL_BYTES, TOTAL_BYTES
+        return self.free_bytes, TOTAL_BYTES
 
     def stalled(self) -> bool:
         return bool(self.habits.stall) and self._random.random() < self.habits.stall

@@ -11,7 +11,7 @@ import msgspec
 
 from gramme.node.raft.configuration import Change, ChangeKind
 from gramme.node.raft.messages import ReplicaId
-from tests.simulate.run import limited
+from tests.simulate.report import limited
 from tests.support.cluster import FIRST_GROUP, Cluster, Shape
 from tests.support.deterministic import DeterministicLoop
 from tests.support.network import Network
