@@ -157,7 +157,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
         http = HttpServer(
             Dispatcher(context, OPERATIONS, authenticate=verified.caller if verified else None),
-            _limits(),
+            _limits(settings),
         )
         async with asyncio.TaskGroup() as tasks:
             ready = asyncio.Event()
@@ -271,9 +271,10 @@ def _open_engine(settings: Settings) -> Iterator[tuple[Engine, bytes]]:
             directory.close()
 
 
-def _limits() -> Limits:
-    usual = Limits()
-    return replace(usual, connections_max=min(usual.connections_max, allowed().connections))
+def _limits(settings: Settings) -> Limits:
+    usual, files = Limits(), allowed()
+    connections = files.connections - (files.streams if settings.gateway_port >= 0 else 0)
+    return replace(usual, connections_max=min(usual.connections_max, connections))
 
 
 @contextlib.contextmanager

@@ -19,12 +19,15 @@ class OpenFiles:
     # RocksDB's tables.
     tables: int
     connections: int
+    # Of the connections, those that gRPC may have, if it listens for clients.
+    streams: int
 
 
 def shares(files_max: int) -> OpenFiles:
     """Who may have how many of `files_max`. An eighth is nobody's: logs, compactions, Python's own files."""
     tables = files_max // 4
-    return OpenFiles(tables, files_max - tables - files_max // 8)
+    connections = files_max - tables - files_max // 8
+    return OpenFiles(tables, connections, connections // 4)
 
 
 def allowed() -> OpenFiles:

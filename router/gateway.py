@@ -9,7 +9,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -37,8 +37,6 @@ CHALLENGE_BYTES = 32
 HELLO_BYTES_MAX = 16 * 1024
 # From a stream's beginning to its hello: two lost packets and a busy process.
 HELLO_SECONDS = 10.0
-# What clients may take of the files that connections share: the most of them are HTTP's.
-SHARE_OF_CONNECTIONS = 4
 STOP_GRACE_S = 4.0
 
 
@@ -69,9 +67,8 @@ class Gateway:
         self._usage = Usage()
         self._sessions: set[Session] = set()
         self._stopping = False
-        usual = Limits(frame_bytes_max=self._terms.frame_bytes_max)
-        streams_max = min(usual.streams_max, allowed().connections // SHARE_OF_CONNECTIONS)
-        limits = replace(usual, streams_max=streams_max)
+        streams_max = min(self._terms.streams_max, allowed().streams)
+        limits = Limits(frame_bytes_max=self._terms.frame_bytes_max, streams_max=streams_max)
         self._listener = ClientListener(self._serve, limits, certificate)
         self.port = 0
 

@@ -51,8 +51,10 @@ _TOO_BUSY = "Too many bytes of requests wait in this router. Try again later."
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a client may take of a stream: each number beside its reason."""
+    """What clients may take of a gateway, and each of a stream: each number beside its reason."""
 
+    # A process of an application needs one.
+    streams_max: int = 1024
     # At 2 ms for each this is 128,000 a second, more than a router can do.
     requests_max: int = 256
     # A request of DynamoDB's largest size, and what stands beside it.

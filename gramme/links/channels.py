@@ -34,9 +34,14 @@ def client_channel(address: str, authority: bytes | None, limits: Limits) -> aio
     return aio.secure_channel(address, grpc.ssl_channel_credentials(authority), options)
 
 
-def server(limits: Limits) -> aio.Server:
+def server(limits: Limits, connections_max: int | None = None) -> aio.Server:
+    """A further connection than `connections_max`, for each address that a host's name has, is closed at once."""
+    bound: Options = []
+    if connections_max is not None:
+        bound.append(("grpc.max_allowed_incoming_connections", connections_max))
     return aio.server(
         options=[
+            *bound,
             *_options_of_both(limits),
             # Else a second process could listen on the same port, and each would get some of the connections.
             ("grpc.so_reuseport", 0),

@@ -65,7 +65,10 @@ Serve = Callable[[Messages], Awaitable[None]]
 
 
 class ClientListener:
-    """Runs `serve` for each stream that a client opens; the stream is over when that returns, or raises Broken or Refused."""
+    """Runs `serve` for each stream that a client opens; the stream is over when that returns, or raises Broken or Refused.
+
+    There may be as many connections as streams: a client needs one of each.
+    """
 
     def __init__(self, serve: Serve, limits: Limits, certificate: Certificate | None) -> None:
         keep_memory()
@@ -77,7 +80,7 @@ class ClientListener:
 
     async def start(self, host: str, port: int) -> int:
         """Listen; the port, which matters if 0 was asked for. Raises ListenRefused."""
-        server = channels.server(self._limits)
+        server = channels.server(self._limits, connections_max=self._limits.streams_max)
         method: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(
             self._exchange
         )

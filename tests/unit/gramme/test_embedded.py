@@ -38,6 +38,7 @@ def test_flags_come_before_environment_before_file_before_defaults() -> None:
         ({"GRAMME_PARTITIONS": "0"}, {}),
         ({"GRAMME_CACHE_MB": "-1"}, {}),
         ({"GRAMME_FAILPOINTS": "disk.melt=1"}, {}),
+        ({"GRAMME_GATEWAY_PORT": "65536"}, {}),
         ({}, {"port": "8000"}),
         ({}, {"colour": "red"}),
     ],
@@ -153,3 +154,28 @@ def test_with_credentials_a_server_may_listen_everywhere(tmp_path: Path) -> None
 
     with serving(host="0.0.0.0", credentials=str(file)) as server:
         assert urlopen(server.endpoint).read().startswith(b"healthy: ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"gateway_certificate": "there.pem"}, "a certificate and its key"),
+        ({"gateway_certificate": "a.pem", "gateway_key": "a.key"}, "cannot read a.pem"),
+        ({"host": "0.0.0.0"}, "without credentials"),
+    ],
+    ids=str,
+)
+def test_a_gateway_that_cannot_be_is_said_at_the_start(
+    settings: dict[str, Any], words: str
+) -> None:
+    with (
+        pytest.raises((StartRefused, BaseExceptionGroup)) as refused,
+        serving(gateway_port=0, **settings),
+    ):
+        pass
+
+    error: BaseException = refused.value
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, StartRefused)
+    assert words in str(error)

@@ -305,6 +305,19 @@ async def test_a_message_beyond_the_bound_ends_its_stream_and_no_other() -> None
         assert (await bystander.ask("Echo")).status == 200
 
 
+async def test_connections_that_say_nothing_are_closed_beyond_a_number() -> None:
+    async with a_router(terms=Terms(streams_max=3)) as router, a_client(router) as client:
+        silent = [await asyncio.open_connection("127.0.0.1", router.gateway.port) for _ in range(8)]
+        ends = [asyncio.create_task(reader.read(-1)) for reader, _ in silent]
+        await until(lambda: sum(end.done() for end in ends) == 6)
+
+        assert (await client.ask("Echo")).status == 200
+
+        for _, writer in silent:
+            writer.close()
+        await asyncio.wait(ends)
+
+
 async def test_no_more_is_begun_than_may_wait_for_answers() -> None:
     terms = Terms(requests_max=4)
     async with a_router(terms=terms) as router, a_client(router) as client:
