@@ -13,7 +13,7 @@ import pytest
 from gramme.clock import SystemClock
 from gramme.links.gateway import Broken
 from gramme.router import gateway as gateway_module
-from gramme.router.gateway_session import Terms
+from gramme.router.gateway_session import SLICE_REQUESTS, Terms
 from gramme.v1.gateway_pb2 import Answer, ClientFrame, Hello, Request, Requests
 from tests.unit.router.gateway_streams import (
     ACCOUNT,
@@ -60,6 +60,37 @@ async def test_answers_come_with_the_numbers_of_their_requests() -> None:
 
     assert orjson.loads(answers[7].body)["request"] == {"a": 1}
     assert {number: answer.status for number, answer in answers.items()} == {1: 200, 7: 200, 9: 200}
+
+
+async def test_what_is_answered_at_once_is_answered_together() -> None:
+    requests = [
+        Request(number=number, operation="Echo", body=b"{}")
+        for number in range(1, SLICE_REQUESTS + 1)
+    ]
+    async with a_router() as router, a_client(router) as client:
+        await client.send(*requests)
+
+        frame = await client.frame()
+
+    assert [answer.number for answer in frame.answers.answers] == [
+        request.number for request in requests
+    ]
+
+
+async def test_a_message_of_many_requests_is_begun_in_slices() -> None:
+    async with a_router() as router, a_client(router) as client:
+        await client.send(
+            *(
+                Request(number=number, operation="Echo", body=b"{}")
+                for number in range(1, 3 * SLICE_REQUESTS + 1)
+            )
+        )
+
+        sizes: list[int] = []
+        while sum(sizes) < 3 * SLICE_REQUESTS:
+            sizes.append(len((await client.frame()).answers.answers))
+
+    assert max(sizes) <= 2 * SLICE_REQUESTS
 
 
 async def test_the_namespace_is_that_of_the_signature() -> None:
