@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import compare, links, machine, options, overload, paging, report, scale, verdict
+from bench import client, compare, links, machine, options, overload, paging, report, scale, verdict
 from bench.progress import say
 
 
@@ -37,6 +37,7 @@ RUNS: dict[str, Callable[[options.Options, Path, dict[str, str]], report.Report]
     "paging": paging.run,
     "overload": overload.run,
     "links": links.run,
+    "client": client.run,
 }
 
 if __name__ == "__main__":
