@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gramme.cli.ports import free_ports
 from tests.faults.test_cluster import (
     CAUGHT_UP_S,
     Writer,
@@ -83,3 +84,19 @@ def test_a_node_may_not_go_on_with_what_is_left(cluster: Cluster) -> None:
 
     assert done.returncode == 1
     assert "Only a cluster of one node takes it" in done.stderr
+
+
+def test_a_second_node_of_a_number_that_runs_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    """As when a node is started on another machine with the number of a node that is there."""
+    part = cluster.part(VICTIM)
+    arguments = part["command"][part["command"].index("gramme.cli.main") + 1 :]
+    members = arguments.index("--members") + 1
+    (port,) = free_ports(1)
+    arguments[members] = arguments[members].replace(part["address"], f"127.0.0.1:{port}")
+    arguments[arguments.index("--data") + 1] = str(tmp_path / "second")
+
+    done = gramme(*arguments)
+
+    assert done.returncode == 1
+    assert "another data directory" in done.stderr
+    assert is_whole(cluster)
