@@ -103,11 +103,18 @@ class NodeLink:
         elif self._quiet_looks < SILENT and self.link.queued_bytes <= BUSY_BYTES:
             self._quiet_looks += 1
             if self._quiet_looks == SILENT:
-                self.calls.broken(f"node {self.number} says nothing")
+                self._give_up(f"node {self.number} says nothing")
         if self._quiet_looks >= ASK_FOR_A_WORD and self.link.idle:
             self.link.send(_ASKING_FOR_A_WORD)
         if self.calls.waited_for or self._quiet_looks == SILENT:
             self._look_later()
+
+    def _give_up(self, reason: str) -> None:
+        """Nobody will answer what was asked; what was not sent was not done."""
+        unsent, self._administration = self._administration, []
+        for number, _ in unsent:
+            self.calls.settle(number, Unavailable(reason))
+        self.calls.broken(reason)
 
     def _forget_silence(self) -> None:
         self._heard = False
@@ -141,10 +148,7 @@ class NodeLink:
             self._flush()
 
     def on_down(self, down: Down) -> None:
-        unsent, self._administration = self._administration, []
-        for number, _ in unsent:
-            self.calls.settle(number, Unavailable(down.reason))
-        self.calls.broken(down.reason)
+        self._give_up(down.reason)
         self.down = down
         self._forget_silence()
         self._on_down()

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
-from gramme.codec.exchange import ToRouter
+from gramme.codec.exchange import ToRouter, decode_to_node
 from gramme.codec.frame import Answer, encode_answers
-from gramme.commands import Get, Written
+from gramme.commands import CreateTable, Get, Written
 from gramme.errors import NotLeader
-from tests.unit.router.test_remote_nodes import FOUND, PART, SILENCE, WRITTEN, Parts, now, run
+from tests.unit.router.test_remote_nodes import (
+    FOUND,
+    PART,
+    SILENCE,
+    TABLE,
+    WRITTEN,
+    Parts,
+    now,
+    run,
+)
 
 
 def test_write_to_a_leader_that_falls_silent_goes_to_the_next_within_a_second() -> None:
@@ -125,5 +134,28 @@ def test_nobody_is_asked_for_a_word_while_nothing_is_waited_for() -> None:
         await asyncio.sleep(10.0)
 
         assert len(made.node(1).sent) == sent
+
+    run(story)
+
+
+def test_command_to_meta_that_waits_for_a_silent_node_is_not_sent_to_it_later() -> None:
+    async def story(made: Parts) -> None:
+        for link in made.links:
+            link.outcome = TABLE
+        stuck = made.node(1)
+        stuck.mute = True
+        asked = asyncio.ensure_future(made.router.get(PART, Get(b"k", True)))
+        await asyncio.sleep(0.01)
+        stuck.busy = True
+        administered = asyncio.ensure_future(made.router.administer(CreateTable(TABLE, 1)))
+
+        assert await administered == TABLE
+        assert await asked == FOUND
+        stuck.busy = False
+        stuck.wake()
+        stuck.events.on_idle()
+        await asyncio.sleep(1.0)
+
+        assert not any(decode_to_node(frame).administration for frame in stuck.sent)
 
     run(story)
