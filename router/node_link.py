@@ -8,7 +8,9 @@ asked has an unknown outcome, and nothing more is asked of it until it is heard 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gramme.calls import Calls
@@ -34,6 +36,9 @@ BUSY_BYTES = 1 << 20
 _ASKING_FOR_A_WORD = encode_exchange(ToNode())
 
 
+log = logging.getLogger(__name__)
+
+
 class NodeLink:
     """One node: the events of its link, and what is asked of it."""
 
@@ -49,6 +54,8 @@ class NodeLink:
         self._on_down = on_down
         self._administration: list[tuple[int, bytes]] = []
         self._scheduled = False
+        # Why the process behind the address is not the node it should be.
+        self._mistaken = ""
         self._looking = False
         self._heard = False
         self._quiet_looks = 0
@@ -56,7 +63,8 @@ class NodeLink:
     @property
     def serves(self) -> bool:
         """Whether it is worth asking."""
-        return self.link is not None and self.link.up and self._quiet_looks < SILENT
+        up = self.link is not None and self.link.up and not self._mistaken
+        return up and self._quiet_looks < SILENT
 
     def administer(self, command: Administration) -> asyncio.Future[Any]:
         number = self.calls.next_number()
@@ -125,8 +133,18 @@ class NodeLink:
     def on_up(self, peer: Identity) -> None:
         self.down = None
         self._forget_silence()
+        number = peer.node.partition(".")[0]
+        known, self._mistaken = self._mistaken, ""
+        if number != str(self.number) and self.link is not None:
+            self._mistaken = f"the address of node {self.number} is that of node {number}"
+            if known != self._mistaken:
+                log.warning("%s: members are given in the order of numbers", self._mistaken)
+            # Dialled again, it may be somebody else's.
+            self.link.reset(self._mistaken)
 
     def on_frame(self, frame: bytes) -> None:
+        if self._mistaken:
+            return
         self._heard = True
         if self._quiet_looks:
             self._quiet_looks = 0
@@ -149,7 +167,7 @@ class NodeLink:
 
     def on_down(self, down: Down) -> None:
         self._give_up(down.reason)
-        self.down = down
+        self.down = replace(down, reason=self._mistaken, refused=True) if self._mistaken else down
         self._forget_silence()
         self._on_down()
 

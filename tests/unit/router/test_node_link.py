@@ -8,6 +8,7 @@ from gramme.codec.exchange import ToRouter, decode_to_node
 from gramme.codec.frame import Answer, encode_answers
 from gramme.commands import CreateTable, Get, Written
 from gramme.errors import NotLeader
+from gramme.links.api import Identity
 from tests.unit.router.test_remote_nodes import (
     FOUND,
     PART,
@@ -157,5 +158,44 @@ def test_command_to_meta_that_waits_for_a_silent_node_is_not_sent_to_it_later() 
         await asyncio.sleep(1.0)
 
         assert not any(decode_to_node(frame).administration for frame in stuck.sent)
+
+    run(story)
+
+
+def test_node_behind_another_one_s_address_is_not_asked() -> None:
+    async def story(made: Parts) -> None:
+        made.led_by(1, lambda request: WRITTEN)
+        stranger = made.node(1)
+
+        stranger.events.on_up(Identity("test", "2.disk", "node", 1))
+        made.led_by(3, lambda request: WRITTEN, hint=0)
+        assert await made.write() == WRITTEN
+
+        assert stranger.asked == []
+        assert stranger.resets == ["the address of node 1 is that of node 2"]
+
+    run(story)
+
+
+def test_router_whose_addresses_are_all_wrong_is_told_so() -> None:
+    async def story(made: Parts) -> None:
+        said: list[str] = []
+        made.router.on_refused = said.append
+        for link in made.links:
+            link.events.on_up(Identity("test", f"{link.number % 3 + 1}.disk", "node", 1))
+            link.go_down()
+
+        assert said == ["node 1 refuses this router: the address of node 1 is that of node 2"]
+
+    run(story)
+
+
+def test_node_that_has_its_address_again_is_asked() -> None:
+    async def story(made: Parts) -> None:
+        made.led_by(1, lambda request: WRITTEN)
+        made.node(1).events.on_up(Identity("test", "2.disk", "node", 1))
+        made.node(1).events.on_up(Identity("test", "1.disk", "node", 1))
+
+        assert await made.write() == WRITTEN
 
     run(story)
