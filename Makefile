@@ -8,7 +8,7 @@ CLIENTS := $(VENV)/clients/aws-cli/.installed $(VENV)/clients/aioboto3/.installe
 
 PROTO_SCRATCH := build/proto
 
-.PHONY: serve cluster test setup check format proto unit faults simulate fuzz compatibility bench clean
+.PHONY: serve cluster test setup check format proto unit test-cluster faults simulate fuzz compatibility bench clean
 
 serve: $(VENV)/.runtime
 	$(BIN)/gramme serve --data ./data
@@ -44,6 +44,10 @@ endef
 
 unit: $(VENV)/.development $(CLIENTS)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+# The real image and containers of deploy/, where Docker runs; they are part of `make unit` too. Without it they say so.
+test-cluster: $(VENV)/.development
+	$(BIN)/pytest --verbose tests/cluster
 
 faults: $(VENV)/.development
 	$(BIN)/python -m tests.faults.campaign $(FAULTS)
