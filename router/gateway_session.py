@@ -24,6 +24,7 @@ from gramme.errors import (
     Serialization,
     Throttling,
     UnknownOperation,
+    ValidationError,
 )
 from gramme.links.api import Refused
 from gramme.links.gateway import Messages
@@ -48,6 +49,7 @@ ANSWER_BYTES = 32
 
 _TOO_LATE = "The request waited for its turn for longer than its deadline. Try again later."
 _STOPPING = "The router is stopping. Try another one, or again later."
+_TOO_LARGE = "The answer is larger than a message may be. Ask for less at once, or over HTTP."
 _TOO_BUSY = "Too many bytes of requests wait in this router. Try again later."
 
 
@@ -226,7 +228,7 @@ class Session:
     # Answers
 
     def _finish(self, begun: _Begun, body: bytes | None, error: BaseException | None) -> None:
-        if body is not None:
+        if type(body) is bytes:
             self._answer(begun.number, 200, body)
             return
         if isinstance(error, GrammeError):
@@ -242,7 +244,8 @@ class Session:
             # Nobody is there to be told.
             return
         if len(body) + 2 * ANSWER_BYTES > self._terms.frame_bytes_max:
-            error = InternalServerError("The answer is larger than a message may be.")
+            # No error that asks to be tried again, and only reads can come to this.
+            error = ValidationError(_TOO_LARGE)
             status, body = error.status, json_of(error)
         self._answers.append(Answer(number=number, status=status, body=body))
         self._answers_bytes += len(body) + ANSWER_BYTES

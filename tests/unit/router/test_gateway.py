@@ -140,7 +140,7 @@ async def test_an_answer_that_is_too_large_costs_nothing_else() -> None:
         answer = await client.ask("Grow", b'{"Bytes":100000}')
         after = await client.ask("Grow", b'{"Bytes":99000}')
 
-    assert (answer.status, error_of(answer), after.status) == (500, "InternalServerError", 200)
+    assert (answer.status, error_of(answer), after.status) == (400, "ValidationException", 200)
 
 
 async def test_a_client_that_asks_no_more_gets_its_answers() -> None:
