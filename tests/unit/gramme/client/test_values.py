@@ -45,7 +45,7 @@ class Size(IntEnum):
         (Colour.RED, {"S": "red"}),
         (Size.LARGE, {"N": "3"}),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_every_type_has_its_place(value: object, expected: dict[str, Any]) -> None:
     assert typed(value) == expected
@@ -65,7 +65,18 @@ def test_every_type_has_its_place(value: object, expected: dict[str, Any]) -> No
         (object(), TypeError, "object"),
         (1j, TypeError, "complex"),
     ],
-    ids=repr,
+    ids=[
+        "a float",
+        "a float inside",
+        "no number",
+        "infinity",
+        "an empty set",
+        "a mixed set",
+        "a set of booleans",
+        "a set of nothing",
+        "an object",
+        "a complex number",
+    ],
 )
 def test_what_has_no_place_is_refused_in_words(
     value: object, kind: type[Exception], words: str
