@@ -73,11 +73,7 @@ class Hosted:
         rounds: dict[Round, None] = {}
         unchanged = False
         while writes:
-            try:
-                begun = self.replica.begin(writes, SLICE_BYTES_PROPOSED, id)
-            except Throttling as refusal:
-                answers += [refusal] * len(writes)
-                break
+            begun = self.replica.begin(writes, SLICE_BYTES_PROPOSED, id)
             rounds |= dict.fromkeys(begun.rounds)
             unchanged |= begun.unchanged
             answers += begun.answers

@@ -24,7 +24,7 @@ from gramme.clock import Clock
 from gramme.codec.item import body_of, size_of
 from gramme.codec.json import decode_item, encode_item
 from gramme.commands import Delete, Found, Get, Page, Put, Query, Scan, Write, Written
-from gramme.errors import GrammeError, ValidationError
+from gramme.errors import GrammeError, Throttling, ValidationError
 from gramme.model.values import TOO_LARGE
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import change_row, item_row, local_rows
@@ -67,11 +67,11 @@ class Pending(msgspec.Struct, frozen=True):
 class Begun(msgspec.Struct):
     """Writes that are proposed: their answers, to be given once all the rounds are flushed.
 
-    `unchanged` tells that one of the answers is about an item as it is applied, which a replica that leads no more may
-    not know to be old.
+    `unchanged` tells that one of the answers is about an item as it was found, which a replica that leads no more may not
+    know to be old.
     """
 
-    answers: list[Written]
+    answers: list[Written | Throttling]
     rounds: set[Round]
     size_bytes: int
     unchanged: bool = False
@@ -187,10 +187,15 @@ class Replica:
 
     async def write(self, write: Write, id: bytes = b"") -> Written:
         """With an `id`, which other replicas may be asked under too, do it once at most."""
-        self._commits.admit()
-        for check in self.on_admit:
-            check()
         key = write.key
+        try:
+            self._commits.admit()
+            for check in self.on_admit:
+                check()
+        except Throttling:
+            # What was done already needs no room.
+            if not id or self._request_ids.find(id, key) is None:
+                raise
         if id and (done := self._request_ids.find(id, key)) is not None:
             answered, round_of_id = done
             if round_of_id is None:
@@ -204,6 +209,8 @@ class Replica:
         )
         try:
             outcome = evaluate(self._table, current, write, watched=self.watched)
+            if self._replicated:
+                self._check_entry(outcome.new)
         except GrammeError:
             await self._seen_for_sure(pending)
             raise
@@ -220,20 +227,30 @@ class Replica:
 
     async def _seen_for_sure(self, pending: Pending | None) -> None:
         """Wait until an answer may leave that only tells of what there is: of `pending`, or of what is applied."""
+        if self._replicated:
+            # A leader that was replaced and does not know it yet has an old item. One that it has proposed may be old too:
+            # it may see it committed by what others said before they voted for another leader.
+            await self._commits.confirm()
         if pending is not None:
             await pending.round.flushed
-        elif self._replicated:
-            # A leader that was replaced and does not know it yet has an old item.
-            await self._commits.confirm()
 
     def begin(self, writes: Sequence[Put | Delete], bytes_max: int, id: bytes = b"") -> Begun:
         """Do all but wait for writes of different items that have no conditions, side by side.
 
-        Ends with the write that makes it `bytes_max`, read and written, and leaves the others. Raises Throttling.
+        Ends with the write that makes it `bytes_max`, read and written, and leaves the others. What there is no room for is
+        answered with why. Raises ValidationError, having done nothing.
         """
-        self._commits.admit()
-        for check in self.on_admit:
-            check()
+        full: Throttling | None = None
+        try:
+            self._commits.admit()
+            for check in self.on_admit:
+                check()
+        except Throttling as refusal:
+            full = refusal
+        if self._replicated:
+            for write in writes:
+                if isinstance(write, Put):
+                    self._check_entry(write.item)
         begun = Begun([], set(), 0)
         prefix, get = self._prefix, self._engine.get
         # An item may be as large again in each local index.
@@ -247,6 +264,9 @@ class Replica:
                 if done[1] is not None:
                     begun.rounds.add(done[1])
                 continue
+            if full is not None:
+                begun.answers.append(full)
+                continue
             pending = self._pending(key)
             current = get(Family.ITEM, prefix + key) if pending is None else pending.stored
             outcome = evaluate(self._table, current, write, watched=self.watched)
@@ -256,15 +276,13 @@ class Replica:
                 begun.size_bytes += copies * (len(current or b"") + len(outcome.new or b""))
                 if begun.size_bytes >= bytes_max:
                     break
-            elif pending is not None:
-                begun.rounds.add(pending.round)
             else:
                 begun.unchanged = True
+                if pending is not None:
+                    begun.rounds.add(pending.round)
         return begun
 
     def _propose_item(self, key: bytes, old: bytes | None, outcome: Outcome, id: bytes) -> Round:
-        if self._replicated:
-            self._check_entry(outcome.new)
         proposals = self._proposals
         entry = proposals.entry()
         version = next_version(entry)

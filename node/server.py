@@ -145,11 +145,7 @@ class Node:
                     left = SLICE_BYTES_PROPOSED
                     await asyncio.sleep(0)
                 replica = self._replicas.get(partition.group) or await self._groups.gone(partition)
-                try:
-                    begun = replica.begin([writes[position][1] for position in positions], left)
-                except Throttling as refusal:
-                    answers.update((position, refusal) for position in positions)
-                    break
+                begun = replica.begin([writes[position][1] for position in positions], left)
                 left -= begun.size_bytes
                 rounds |= begun.rounds
                 answers.update(zip(positions, begun.answers, strict=False))

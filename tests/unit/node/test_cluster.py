@@ -536,6 +536,43 @@ def test_write_that_no_log_could_carry_is_refused_and_its_partition_goes_on() ->
     on_cluster(scenario)
 
 
+def test_batch_with_a_write_that_no_log_could_carry_does_nothing() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create(INDEXED)
+        small = cluster.a_put("indexed", "a")
+        large = cluster.a_put("indexed", "b", text="x" * (3 << 20))
+        partition = cluster.place("indexed", "a")[1]
+
+        with pytest.raises(ValidationError):
+            await cluster.router.write_all([(partition, small), (partition, large)])
+
+        assert await cluster.get("indexed", "a") is None
+
+    on_cluster(scenario)
+
+
+def test_batch_that_was_done_is_not_said_to_have_found_no_room() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        (group,) = groups_of(await cluster.create(PLAIN))
+        number = await cluster.led(group)
+        put = cluster.a_put("plain", "a")
+        request = Request(1, group, 1, True, WriteAll([put]), b"i" * 16)
+        answers: list[Answer] = []
+        cluster.node(number).asked(request, answers.append)
+        await cluster.until(lambda: answers, "an answer")
+
+        def full() -> None:
+            raise Throttling("full")
+
+        cluster.replica(number, group).replica.on_admit.append(full)
+        cluster.node(number).asked(request, answers.append)
+        await cluster.until(lambda: len(answers) == 2, "another answer")
+
+        assert answers[1] == answers[0]
+
+    on_cluster(scenario)
+
+
 @pytest.mark.parametrize("partitions", [-1, 0, 1 << 40])
 def test_table_of_impossible_partitions_is_refused(partitions: int) -> None:
     async def scenario(cluster: Cluster) -> None:

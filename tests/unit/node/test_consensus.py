@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from gramme.commands import Get
+from gramme.commands import Delete, Get, Put, Written
 from gramme.errors import ConditionalCheckFailed, NotLeader, OutcomeUnknown
 from gramme.expressions.placeholders import Placeholders
 from gramme.model.version import Stamp, Version
@@ -18,7 +18,7 @@ from gramme.node.engine.keyspace import log_entry_key, table_prefix
 from gramme.node.group_log import encode_operations
 from gramme.node.raft.messages import AppendResponse, Entry, EntryKind, Heartbeat
 from gramme.node.raft.settings import Settings
-from tests.unit.node.fixtures import GatedEngine, a_put, key_of, settle
+from tests.unit.node.fixtures import GatedEngine, a_delete, a_put, key_of, settle
 from tests.unit.node.lone import GROUP, ME, PEER, Lone, lone
 
 
@@ -246,3 +246,36 @@ async def test_a_condition_that_fails_is_told_only_by_who_still_leads() -> None:
 
         with pytest.raises(ConditionalCheckFailed):
             await refused
+
+
+PRESENT = Placeholders(None, None).condition("attribute_exists(id)")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [msgspec.structs.replace(a_put("a"), condition=PRESENT), a_delete("a")],
+    ids=["refused", "changes nothing"],
+)
+async def test_what_a_write_says_of_a_proposed_item_is_said_only_by_who_still_leads(
+    write: Put | Delete,
+) -> None:
+    async with lone() as made:
+        await made.lead()
+        put = asyncio.ensure_future(made.replica.write(a_put("a")))
+        await settle()
+        await made.acknowledge()
+        await put
+        proposed = asyncio.ensure_future(made.replica.write(a_delete("a")))
+        await settle()
+        answer = asyncio.ensure_future(made.replica.write(write))
+        await settle()
+
+        # It may come late, from a peer that has voted for somebody else since.
+        await made.acknowledge()
+        assert proposed.done()
+        assert not answer.done()
+        made.receive(made.heartbeat())
+        await settle()
+
+        (outcome,) = await asyncio.gather(answer, return_exceptions=True)
+        assert isinstance(outcome, (ConditionalCheckFailed, Written))
