@@ -136,6 +136,11 @@ class Consensus:
         return not self._closed and self._leading_term == self.raft.term and self.raft.serving
 
     @property
+    def read_rounds(self) -> int:
+        """How many rounds of strong reads there were."""
+        return self._reads.rounds
+
+    @property
     def leader_node(self) -> int:
         """The node that leads as far as this one knows, or 0."""
         return self.node_of(self.raft.leader)

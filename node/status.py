@@ -51,6 +51,7 @@ def _replica_status(log: Consensus) -> ReplicaStatus:
             for replica, node in log.position.nodes.items()
             if replica in raft.configurations.members
         ),
+        log.read_rounds,
     )
 
 

@@ -11,6 +11,10 @@ from gramme.partitions import TOKEN_SPACE
 
 # The group of what the nodes know together: tables and where they are.
 META_GROUP = 0
+PARTITION_COLUMNS = (
+    *("TABLE", "INDEX", "GROUP", "RANGE", "LEADER", "TERM", "READ ROUNDS"),
+    "REPLICAS (NODE:APPLIED)",
+)
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -28,7 +32,8 @@ class NodeLine(msgspec.Struct, frozen=True):
 class ReplicaLine(msgspec.Struct, frozen=True):
     """`role` is "unknown" if the node cannot be asked, "missing" if it has no such replica; then the rest is null.
 
-    `lag` is how many entries the leader has applied and this replica has not, null if nobody leads.
+    `lag` is how many entries the leader has applied and this replica has not, null if nobody leads. `read_rounds` is how
+    often it has asked a majority, for strong reads, whether it leads.
     """
 
     node: int
@@ -36,6 +41,7 @@ class ReplicaLine(msgspec.Struct, frozen=True):
     applied: int | None = None
     last: int | None = None
     lag: int | None = None
+    read_rounds: int | None = None
 
 
 class PartitionLine(msgspec.Struct, frozen=True):
@@ -127,7 +133,7 @@ def _replica_line(
         return ReplicaLine(node, "missing" if is_up else "unknown")
     # Both were asked at nearly the same time, and a follower may have been asked later.
     lag = None if leader is None else max(0, leader.applied - replica.applied)
-    return ReplicaLine(node, replica.role, replica.applied, replica.last, lag)
+    return ReplicaLine(node, replica.role, replica.applied, replica.last, lag, replica.read_rounds)
 
 
 # For a person
@@ -140,16 +146,18 @@ def as_text(status: ClusterStatus) -> str:
         size = _size(node.data_bytes) if node.up else "-"
         nodes.append((str(node.number), node.address, state, size, node.version or "-"))
     namespaces = {(one.account, one.region) for one in status.partitions if one.table}
-    partitions = [("TABLE", "INDEX", "GROUP", "RANGE", "LEADER", "TERM", "REPLICAS (NODE:APPLIED)")]
+    partitions: list[tuple[str, ...]] = [PARTITION_COLUMNS]
     for one in status.partitions:
         name = one.table or "(meta)"
         if one.table and len(namespaces) > 1:
             name = f"{one.account}/{one.region}/{name}"
         share = f"{one.share:.1%}" if one.table else "-"
         leader = str(one.leader) if one.leader else "none"
+        rounds = sum(replica.read_rounds or 0 for replica in one.replicas)
         replicas = "  ".join(map(_replica_text, one.replicas))
+        index = one.index or "-"
         partitions.append(
-            (name, one.index or "-", str(one.group), share, leader, str(one.term), replicas)
+            (name, index, str(one.group), share, leader, str(one.term), str(rounds), replicas)
         )
     return f"{_aligned(nodes)}\n\n{_aligned(partitions)}"
 

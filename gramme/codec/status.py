@@ -42,6 +42,8 @@ class ReplicaStatus(msgspec.Struct, frozen=True):
     last: int
     # The nodes that the group is on.
     members: list[int]
+    # How often it has asked a majority, for strong reads, whether it still leads: since it was opened.
+    read_rounds: int = 0
 
 
 class NodeStatus(msgspec.Struct, frozen=True):

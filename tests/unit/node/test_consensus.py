@@ -146,6 +146,7 @@ async def test_strong_reads_share_rounds() -> None:
         await settle()
 
         assert made.heartbeat().round == 1
+        assert made.consensus.read_rounds == 1
         made.receive(made.heartbeat())
         await asyncio.gather(*reads)
 

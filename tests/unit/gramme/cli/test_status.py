@@ -11,9 +11,9 @@ MUSIC = PartitionStatus(7, "0" * 12, "eu", "Music", None, 0, HALF - 1, {4: 1, 5:
 
 
 def replica(
-    group: int, role: ReplicaRole, applied: int, term: int = 2, last: int = 0
+    group: int, role: ReplicaRole, applied: int, term: int = 2, last: int = 0, read_rounds: int = 0
 ) -> ReplicaStatus:
-    return ReplicaStatus(group, role, term, 0, applied, last or applied, [1, 2, 3])
+    return ReplicaStatus(group, role, term, 0, applied, last or applied, [1, 2, 3], read_rounds)
 
 
 def node(number: int, *replicas: ReplicaStatus, meta_index: int = 5) -> NodeStatus:
@@ -91,7 +91,9 @@ def test_the_partitions_are_those_of_who_knows_most() -> None:
 
 def test_a_person_reads_aligned_columns() -> None:
     status = of_music(
-        node(1, replica(7, "leader", 100)), node(2, replica(7, "follower", 88)), "no answer"
+        node(1, replica(7, "leader", 100, read_rounds=9)),
+        node(2, replica(7, "follower", 88, read_rounds=4)),
+        "no answer",
     )
 
     assert as_text(status).splitlines() == [
@@ -100,7 +102,7 @@ def test_a_person_reads_aligned_columns() -> None:
         "2      h:2       up                       1.2 MB   0.1.0",
         "3      h:3       unreachable: no answer   -        -",
         "",
-        "TABLE    INDEX   GROUP   RANGE   LEADER   TERM   REPLICAS (NODE:APPLIED)",
-        "(meta)   -       0       -       1        2      1:5  2:5  3:unknown",
-        "Music    -       7       50.0%   1        2      1:100  2:88 (12 behind)  3:unknown",
+        "TABLE    INDEX   GROUP   RANGE   LEADER   TERM   READ ROUNDS   REPLICAS (NODE:APPLIED)",
+        "(meta)   -       0       -       1        2      0             1:5  2:5  3:unknown",
+        "Music    -       7       50.0%   1        2      13            1:100  2:88 (12 behind)  3:unknown",
     ]
