@@ -5,7 +5,19 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import client, compare, links, machine, options, overload, paging, report, scale, verdict
+from bench import (
+    client,
+    compare,
+    links,
+    machine,
+    options,
+    overload,
+    paging,
+    replicated_report,
+    report,
+    scale,
+    verdict,
+)
 from bench.progress import say
 
 
@@ -38,6 +50,7 @@ RUNS: dict[str, Callable[[options.Options, Path, dict[str, str]], report.Report]
     "overload": overload.run,
     "links": links.run,
     "client": client.run,
+    "replicated": replicated_report.run,
 }
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from bench import processes
 from bench.wire import Address, Answer, Client, request_bytes
@@ -120,7 +121,11 @@ def free_port() -> int:
     return port
 
 
-def settle(server: Server, quiet_s: float, timeout_s: float) -> float:
+class HasCpuTime(Protocol):
+    def cpu_seconds(self) -> float: ...
+
+
+def settle(server: HasCpuTime, quiet_s: float, timeout_s: float) -> float:
     """Wait until the server has used next to no CPU for `quiet_s`; return the seconds it took.
 
     A server may still work after its client has gone: on requests that nobody waits for any more, or on

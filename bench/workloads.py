@@ -98,6 +98,13 @@ def workloads(dataset: Dataset) -> tuple[Workload, ...]:
     )
 
 
+def point_read(dataset: Dataset, consistent: bool) -> Workload:
+    """GetItem, as strong as is asked for."""
+    key = {"pk": {"S": PARTITION_SLOT}, "sk": {"S": SORT_SLOT}}
+    get = {"TableName": TABLE, "Key": key, "ConsistentRead": consistent}
+    return workload("GetItem", get, dataset, dataset.data_bytes)
+
+
 def workload(
     operation: str, body: Mapping[str, object], dataset: Dataset, answer_bytes_min: int
 ) -> Workload:
