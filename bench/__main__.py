@@ -8,6 +8,7 @@ from pathlib import Path
 from bench import (
     client,
     compare,
+    idle,
     links,
     machine,
     options,
@@ -51,6 +52,7 @@ RUNS: dict[str, Callable[[options.Options, Path, dict[str, str]], report.Report]
     "links": links.run,
     "client": client.run,
     "replicated": replicated_report.run,
+    "idle": idle.run,
 }
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ class Cluster:
     def cpu_by_process(self) -> dict[str, float]:
         parts = json.loads((self._data / "cluster.json").read_text())
         used = {part["name"]: processes.cpu_seconds(part["pid"]) for part in parts}
-        used[LAUNCHER] = self.server.cpu_seconds() - sum(used.values())
+        # Each figure is rounded to a tick, and the kernel scales them a little.
+        used[LAUNCHER] = max(0.0, self.server.cpu_seconds() - sum(used.values()))
         return used
 
     def cpu_seconds(self) -> float:

@@ -70,15 +70,13 @@ def read_all(server: Server, dataset: Dataset) -> None:
         raise RuntimeError(f"reading {server.kind.name} failed: {tally.reason}")
 
 
-def create_table(client: Client) -> None:
-    """Create the bench's table, and wait until it is active."""
-    names = (("pk", "HASH"), ("sk", "RANGE"))
+def create_table(client: Client, name: str = TABLE) -> None:
+    """Create a table like the bench's, and wait until it is active."""
+    keys = (("pk", "HASH"), ("sk", "RANGE"))
     definition = {
-        "TableName": TABLE,
-        "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in names],
-        "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": "S"} for name, _ in names
-        ],
+        "TableName": name,
+        "KeySchema": [{"AttributeName": key, "KeyType": kind} for key, kind in keys],
+        "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key, _ in keys],
         "BillingMode": "PAY_PER_REQUEST",
     }
     created = client.call("CreateTable", definition)
@@ -86,7 +84,7 @@ def create_table(client: Client) -> None:
         raise RuntimeError(f"CreateTable failed: {created.body.decode(errors='replace')}")
     deadline = time.monotonic() + TABLE_TIMEOUT_S
     while time.monotonic() < deadline:
-        described = client.call("DescribeTable", {"TableName": TABLE})
+        described = client.call("DescribeTable", {"TableName": name})
         if described.status == 200 and b'"ACTIVE"' in described.body:
             return
         time.sleep(0.05)

@@ -8,7 +8,7 @@ from bench.installed import PEERS
 
 RESULTS = Path(__file__).resolve().parent / "results"
 OPERATIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "BatchWriteItem", "Scan")
-RUNS = ("compare", "scale", "paging", "overload", "links", "client", "replicated")
+RUNS = ("compare", "scale", "paging", "overload", "links", "client", "replicated", "idle")
 
 
 @dataclass(frozen=True, slots=True)
