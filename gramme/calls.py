@@ -47,13 +47,19 @@ class Calls:
         self._sweeping = False
 
     def ask(
-        self, group: int, epoch: int, strong: bool, command: Command, id: bytes = b""
+        self,
+        group: int,
+        epoch: int,
+        strong: bool,
+        command: Command,
+        id: bytes = b"",
+        term: int = 0,
     ) -> asyncio.Future[Any]:
         """Raises Unavailable if too many wait already."""
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("too many requests wait for this node")
         number = self.next_number()
-        self._unsent.append(Request(number, group, epoch, strong, command, id))
+        self._unsent.append(Request(number, group, epoch, strong, command, id, term))
         if len(self._unsent) == 1:
             self._changed()
         return self.wait_for(number)

@@ -146,11 +146,16 @@ class SeamError(Exception):
 
 
 class NotLeader(SeamError):
-    """Only the group's leader may answer this. `hint` is the id of the node that has it, 0 if that is not known."""
+    """Only the group's leader may answer this, and a write only if it is meant for the leader's term.
 
-    def __init__(self, hint: int = 0) -> None:
-        super().__init__(f"the leader is node {hint}" if hint else "the leader is not known")
+    `hint` is the id of the node that has the leader, and `term` what it leads in; 0 if that is not known.
+    """
+
+    def __init__(self, hint: int = 0, term: int = 0) -> None:
+        known = f"the leader is node {hint}, in term {term}"
+        super().__init__(known if hint else "the leader is not known")
         self.hint = hint
+        self.term = term
 
 
 class StalePartition(SeamError):

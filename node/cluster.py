@@ -334,6 +334,8 @@ class ClusterNode:
         if not request.strong and hosted.consensus.raft.leader == NOBODY:
             # It may lag by any time: others know more.
             raise Unavailable(f"the replica of group {request.group} hears no leader")
+        if request.id and request.term != hosted.consensus.leading_term:
+            raise hosted.consensus.not_leader()
         match command:
             case Get():
                 return await replica.get(command)

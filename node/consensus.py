@@ -120,7 +120,8 @@ class Consensus:
         self._under_way: UnderWay | None = None
         # Where replicas are that have joined, as far as that is not applied here yet.
         self._met: dict[int, int] = {}
-        self._leading_term = 0
+        # The term in which this replica leads and may evaluate, or 0.
+        self.leading_term = 0
         self._closed = False
         self._pumping = False
         self._todo: list[Ready] = []
@@ -133,7 +134,7 @@ class Consensus:
     @property
     def serving(self) -> bool:
         """Whether this replica leads, and may evaluate."""
-        return not self._closed and self._leading_term == self.raft.term and self.raft.serving
+        return not self._closed and self.leading_term == self.raft.term and self.raft.serving
 
     @property
     def read_rounds(self) -> int:
@@ -145,9 +146,14 @@ class Consensus:
         """The node that leads as far as this one knows, or 0."""
         return self.node_of(self.raft.leader)
 
+    def not_leader(self) -> NotLeader:
+        """What to say to who takes this replica for the leader."""
+        leader = self.leader_node
+        return NotLeader(leader, self.raft.term if leader else 0)
+
     def admit(self) -> None:
         if not self.serving:
-            raise NotLeader(self.leader_node)
+            raise self.not_leader()
         if self._filling.size_bytes > FILLING_BYTES_MAX:
             raise Throttling(_TOO_MUCH)
         self._commits.admit()
@@ -156,7 +162,7 @@ class Consensus:
         if not self.serving:
             # Whoever proposes without being admitted is told all the same.
             refused = Round()
-            refused.flushed.fail(NotLeader(self.leader_node))
+            refused.flushed.fail(self.not_leader())
             return refused
         self._filling.members.append(member)
         self._commits.enlist(self)
@@ -165,7 +171,7 @@ class Consensus:
     async def confirm(self) -> None:
         """Return once all is applied that was answered anywhere before this call. Raises NotLeader."""
         if not self.serving:
-            raise NotLeader(self.leader_node)
+            raise self.not_leader()
         await self._reads.join()
 
     def reconfigure(self, change: Change, nodes: dict[int, int]) -> bool:
@@ -191,7 +197,7 @@ class Consensus:
         self._closed = True
         self._todo, self._collected, self._compacted = [], [], []
         self._commits.forget(self)
-        self._leading_term = 0
+        self.leading_term = 0
         self._lose(error)
 
     # To the network and the clock it is a core of Raft
@@ -240,7 +246,7 @@ class Consensus:
         for read in ready.read_states:
             self._reads.confirmed(read.context, read.index)
         for context in ready.reads_refused:
-            self._reads.refused(context, NotLeader(self.leader_node))
+            self._reads.refused(context, self.not_leader())
         if ready.must_flush or ready.committed or ready.hard_state is not None:
             self._todo.append(ready)
             self._commits.enlist(self)
@@ -358,8 +364,8 @@ class Consensus:
             under_way.round.flushed.release()
             if self._filling.members:
                 self._commits.enlist(self)
-        if self.raft.serving and self._leading_term != self.raft.term:
-            self._leading_term = self.raft.term
+        if self.raft.serving and self.leading_term != self.raft.term:
+            self.leading_term = self.raft.term
             self.machine.lead(self.raft.term)
             self.on_leader()
         if self._log.is_long:
@@ -376,12 +382,10 @@ class Consensus:
     # Leading and ceasing to lead
 
     def _heed(self, state: SoftState) -> None:
-        if self._leading_term and (
-            state.role is not Role.LEADER or state.term != self._leading_term
-        ):
-            self._leading_term = 0
+        if self.leading_term and (state.role is not Role.LEADER or state.term != self.leading_term):
+            self.leading_term = 0
             self.machine.follow()
-            self._lose(NotLeader(self.leader_node))
+            self._lose(self.not_leader())
         self.on_leader()
 
     def _lose(self, error: Exception) -> None:
@@ -397,7 +401,7 @@ class Consensus:
         try:
             self.raft.read(context)
         except Refused:
-            self._reads.refused(context, NotLeader(self.leader_node))
+            self._reads.refused(context, self.not_leader())
         self.pump()
 
     def _send_all(self, messages: Iterable[Message]) -> None:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 
 from gramme.commands import AllWritten, Delete, Feed, GetFeed, IndexWrite, Put, WriteAll, Written
-from gramme.errors import NotLeader, Throttling
+from gramme.errors import Throttling
 from gramme.model.table import TableRecord
 from gramme.node.consensus import Consensus
 from gramme.node.feeds import Feeding, Feeds, while_leading
@@ -72,7 +72,10 @@ class Hosted:
         answers: list[Written | Throttling] = []
         rounds: dict[Round, None] = {}
         unchanged = False
+        term = self.consensus.leading_term
         while writes:
+            if self.consensus.leading_term != term:
+                raise self.consensus.not_leader()
             begun = self.replica.begin(writes, SLICE_BYTES_PROPOSED, id)
             rounds |= dict.fromkeys(begun.rounds)
             unchanged |= begun.unchanged
@@ -96,14 +99,14 @@ class Hosted:
     async def take(self, write: IndexWrite) -> None:
         """Take rows for an index. Raises NotLeader, Throttling and StaleSource."""
         if self._target is None:
-            raise NotLeader(self.consensus.leader_node)
+            raise self.consensus.not_leader()
         self.consensus.admit()
         await self._target.apply(write)
 
     def feed(self, index: int) -> Feed:
         """How far this group has come with an index. Raises NotLeader."""
         if self._feeds is None:
-            raise NotLeader(self.consensus.leader_node)
+            raise self.consensus.not_leader()
         return self._feeds.state(index)
 
     def _begin(self) -> None:

@@ -2,7 +2,8 @@
 
 A router that hears nothing of a write asks again under the same id. The row of an id is in the batch of what the write did,
 begins as the item's does, with the table and the token, and is kept longer than any router goes on asking. An id that has
-no row did nothing: a write that changed nothing or was refused may be evaluated again.
+no row did nothing: a write that changed nothing or was refused may be evaluated again, as long as its router asks. After that
+the term it is meant for keeps it from being done; see `docs/replication.md`.
 """
 
 from __future__ import annotations

@@ -46,17 +46,31 @@ class Routers:
     def __init__(self, service: Service, tasks: asyncio.TaskGroup) -> None:
         self._service = service
         self._tasks = tasks
-        self._links: dict[RouterLink, None] = {}
+        # By their routers' names.
+        self._links: dict[str, RouterLink] = {}
         # Commands to meta under way. A dictionary, because a set has no order.
         self._administering: dict[asyncio.Task[None], None] = {}
 
     def accept(self, link: Link, identity: Identity) -> RouterLink:
-        router = RouterLink(link, self._service, self._begin, self._links)
-        self._links[router] = None
+        """Take the link of a router, in the place of the one it had before.
+
+        What is still on its way by that one must not be done after what comes by the new one: the router has given it up,
+        and may tell its client that it was refused.
+        """
+        name = identity.node
+        earlier = self._links.get(name)
+        if earlier is not None:
+            earlier.close("the router has dialled again")
+        router = RouterLink(link, self._service, self._begin, lambda: self._forget(name, router))
+        self._links[name] = router
         return router
 
+    def _forget(self, name: str, router: RouterLink) -> None:
+        if self._links.get(name) is router:
+            del self._links[name]
+
     def tell_news(self) -> None:
-        for router in list(self._links):
+        for router in list(self._links.values()):
             router.tell_news()
 
     def stop(self) -> None:
@@ -78,12 +92,12 @@ class RouterLink:
         link: Link,
         service: Service,
         begin: Callable[[Coroutine[Any, Any, None]], None],
-        links: dict[RouterLink, None],
+        forget: Callable[[], None],
     ) -> None:
         self._link = link
         self._service = service
         self._begin = begin
-        self._links = links
+        self._forget = forget
         self._answers = Answers()
         self._outcomes: list[tuple[int, bytes]] = []
         self._has_news = False
@@ -95,6 +109,10 @@ class RouterLink:
     def tell_news(self) -> None:
         self._has_news = True
         self._stir()
+
+    def close(self, reason: str) -> None:
+        self._link.close(reason)
+        self._forget()
 
     def _answer(self, answer: Answer) -> None:
         self._answers.add(answer)
@@ -188,4 +206,4 @@ class RouterLink:
             self._flush()
 
     def on_down(self, down: Down) -> None:
-        self._links.pop(self, None)
+        self._forget()

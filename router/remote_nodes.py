@@ -79,6 +79,8 @@ class RemoteNodes:
         self._id_prefix = random.randbytes(REQUEST_ID_BYTES - ID_COUNTER_BYTES)
         self._requests = 0
         self._leaders: dict[int, int] = {}
+        # The newest term of each group that a node has told of. Writes are meant for it.
+        self._terms: dict[int, int] = {}
         # Told why, if nobody can be reached and somebody does not want this router.
         self.on_refused: Callable[[str], None] = lambda why: None
 
@@ -107,9 +109,10 @@ class RemoteNodes:
             for group, placed in record.placement.items()
         }
         self._tables = {record.table.id: record.table for record in news.records}
-        for group in [group for group in self._leaders if group not in self._placement]:
-            if group != META:
-                del self._leaders[group]
+        for known in (self._leaders, self._terms):
+            for group in [group for group in known if group not in self._placement]:
+                if group != META:
+                    del known[group]
         self._learner.learn(news)
         self._news.set()
         self._news = asyncio.Event()
@@ -208,7 +211,8 @@ class RemoteNodes:
             nodes = self._random.sample(nodes, len(nodes))
 
         def ask(link: NodeLink) -> asyncio.Future[Any]:
-            return link.calls.ask(group, partition.epoch, strong, command, id)
+            term = self._terms.get(group, 0) if id else 0
+            return link.calls.ask(group, partition.epoch, strong, command, id, term)
 
         return await self._try(nodes, group, ask, strong=strong, writes=bool(id))
 
@@ -231,18 +235,22 @@ class RemoteNodes:
         pause_s = PAUSE_S
         turn = hints = 0
         unknown = False
+        terms = self._terms
         hint = self._leaders.get(group, 0) if strong else 0
         while True:
             number = hint or nodes[turn % len(nodes)]
             hint = 0
             link = self._links.get(number)
             if link is not None and link.serves:
+                term = terms.get(group, 0)
                 try:
                     answer = await ask(link)
                 except NotLeader as refusal:
                     hints += 1
+                    terms[group] = max(refusal.term, terms.get(group, 0))
+                    known = refusal.hint != number or (writes and refusal.term > term)
                     # While leaders change, two nodes may each take the other one for it.
-                    hint = refusal.hint if refusal.hint != number and hints <= HINTS_MAX else 0
+                    hint = refusal.hint if known and hints <= HINTS_MAX else 0
                 except (Unavailable, StalePartition):
                     pass
                 except Throttling:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from gramme.open_files import ask_for_more
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from gramme.links.security import Tls
 
 PARTITIONS_MAX = 256
+ROUTER_NAME_BYTES = 8
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -110,7 +112,8 @@ def run_router(options: argparse.Namespace) -> int:
         secret = secret_of(options)
         settings = main.RouterOptions(
             members_of(options),
-            identity_of(secret, "", "router"),
+            # Nodes take two links of one name for the same router's, an old one and a new one.
+            identity_of(secret, token_hex(ROUTER_NAME_BYTES), "router"),
             Security(Secret(secret), tls_of(options)),
             options.host,
             options.port,

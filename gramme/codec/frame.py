@@ -54,8 +54,9 @@ class BadFrame(Exception):
 class Request(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A command for a group. Its answer has the same `number`.
 
-    A write that has an `id`, of 16 bytes, takes effect once, however often it is sent. `epoch` is that of the map by which
-    it was routed. `strong` asks for an answer that only the group's leader can give.
+    A write that has an `id`, of 16 bytes, takes effect once, however often it is sent, and only in `term`, so that it does
+    not take effect late. `epoch` is that of the map by which it was routed. `strong` asks for an answer that only the
+    group's leader can give.
     """
 
     number: int
@@ -64,6 +65,7 @@ class Request(msgspec.Struct, frozen=True, array_like=True, gc=False):
     strong: bool
     command: Command
     id: Annotated[bytes, msgspec.Meta(max_length=REQUEST_ID_BYTES)] = b""
+    term: int = 0
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -30,12 +30,13 @@ _CLASSES: dict[str, type[Error]] = {
 
 
 class Refusal(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`item` is that of ConditionalCheckFailed, `number` is NotLeader's hint or StalePartition's epoch."""
+    """`item` is that of ConditionalCheckFailed, `number` is NotLeader's hint or StalePartition's epoch, `term` NotLeader's."""
 
     name: str
     message: str | None
     item: bytes | None = None
     number: int = 0
+    term: int = 0
 
 
 def refusal_of(error: BaseException) -> Refusal:
@@ -46,7 +47,7 @@ def refusal_of(error: BaseException) -> Refusal:
         case ConditionalCheckFailed():
             return Refusal(name, error.message, error.item)
         case NotLeader():
-            return Refusal(name, None, None, error.hint)
+            return Refusal(name, None, None, error.hint, error.term)
         case StalePartition():
             return Refusal(name, None, None, error.epoch)
         case GrammeError():
@@ -60,7 +61,7 @@ def error_of(refusal: Refusal) -> Error:
     if found is ConditionalCheckFailed:
         return ConditionalCheckFailed(refusal.item)
     if found is NotLeader:
-        return NotLeader(refusal.number)
+        return NotLeader(refusal.number, refusal.term)
     if found is StalePartition:
         return StalePartition(refusal.number)
     if found is None:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from gramme.links.api import Identity
 
 # What processes put into frames. Two that differ refuse each other.
-PROTOCOL = 1
+PROTOCOL = 2
 SEED_BYTES = 16
 
 

@@ -185,7 +185,7 @@ def leaders_serve_at_once(patch: pytest.MonkeyPatch) -> None:
     def at_once(self: Consensus, state: SoftState) -> None:
         heed(self, state)
         if state.role is Role.LEADER:
-            self._leading_term = state.term
+            self.leading_term = state.term
             self.machine.lead(state.term)
 
     patch.setattr(Proposer, "serving", property(lambda self: self._leadership is not None))

@@ -314,6 +314,16 @@ class Cluster:
         assert leader is not None
         return leader
 
+    async def move(self, group: int, to: int) -> None:
+        """Let the replica on a node lead."""
+        while (leader := await self.led(group)) != to:
+            log = self.replica(leader, group).consensus
+            replica = self.replica(to, group).consensus.raft.replica
+            if not log.raft.transferring:
+                log.raft.transfer(replica)
+                log.pump()
+            await asyncio.sleep(POLL_S)
+
     async def drop(self, name: str) -> None:
         await self.router.administer(DeleteTable("0" * 12, "local", name))
 
@@ -340,7 +350,10 @@ class Cluster:
         return Put(self.place(name, id)[0], body, len(body))
 
     def delete(self, name: str, id: str) -> Coroutine[Any, Any, Written]:
-        return self.write(name, id, Delete(self.place(name, id)[0]))
+        return self.write(name, id, self.a_delete(name, id))
+
+    def a_delete(self, name: str, id: str) -> Delete:
+        return Delete(self.place(name, id)[0])
 
     async def write(self, name: str, id: str, write: Write) -> Written:
         return await self.router.write(self.place(name, id)[1], write)

@@ -555,8 +555,9 @@ def test_batch_that_was_done_is_not_said_to_have_found_no_room() -> None:
     async def scenario(cluster: Cluster) -> None:
         (group,) = groups_of(await cluster.create(PLAIN))
         number = await cluster.led(group)
+        term = cluster.replica(number, group).consensus.raft.term
         put = cluster.a_put("plain", "a")
-        request = Request(1, group, 1, True, WriteAll([put]), b"i" * 16)
+        request = Request(1, group, 1, True, WriteAll([put]), b"i" * 16, term)
         answers: list[Answer] = []
         cluster.node(number).asked(request, answers.append)
         await cluster.until(lambda: answers, "an answer")
@@ -664,9 +665,10 @@ def test_index_takes_rows_from_its_table_only() -> None:
         (part,) = entry.index_partitions["by-colour"].partitions
         number, answers = await cluster.led(part.group), list[Answer]()
         put = cluster.a_put("indexed", "a", colour="red")
+        term = cluster.replica(number, part.group).consensus.raft.term
 
         for command in (put, WriteAll([put]), Delete(put.key)):
-            request = Request(1, part.group, 1, True, command, b"i" * 16)
+            request = Request(1, part.group, 1, True, command, b"i" * 16, term)
             cluster.node(number).asked(request, answers.append)
         await cluster.until(lambda: len(answers) == 3, "they are answered")
 

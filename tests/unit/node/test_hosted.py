@@ -32,17 +32,6 @@ async def a_table(cluster: Cluster) -> tuple[int, int]:
     return base.group, index.group
 
 
-async def move(cluster: Cluster, group: int, to: int) -> None:
-    """Let the replica on a node lead."""
-    while (leader := await cluster.led(group)) != to:
-        log = cluster.replica(leader, group).consensus
-        replica = cluster.replica(to, group).consensus.raft.replica
-        if not log.raft.transferring:
-            log.raft.transfer(replica)
-            log.pump()
-        await asyncio.sleep(0.1)
-
-
 async def shows(cluster: Cluster, ids: set[str]) -> None:
     """Wait until the index has rows of these items and no others."""
     while await cluster.index_ids("indexed", INDEX) != ids:
@@ -79,7 +68,7 @@ def test_feeding_goes_on_where_another_replica_leads() -> None:
         old = await cluster.led(base)
         new = next(number for number in cluster.members if number != old)
 
-        await move(cluster, base, new)
+        await cluster.move(base, new)
         await cluster.put("indexed", "b", colour="red")
 
         await shows(cluster, {"a", "b"})
@@ -100,12 +89,12 @@ def test_targets_are_made_anew_whenever_a_replica_begins_to_lead() -> None:
         await cluster.put("indexed", "a", colour="red")
         await shows(cluster, {"a"})
 
-        await move(cluster, index, second)
+        await cluster.move(index, second)
         await cluster.put("indexed", "a", colour="blue")
         await cluster.put("indexed", "b", colour="red")
         await cluster.delete("indexed", "b")
         await shows(cluster, {"a"})
-        await move(cluster, index, first)
+        await cluster.move(index, first)
 
         again = cluster.replica(first, index)._target
         assert again is not None
@@ -119,7 +108,7 @@ def test_index_on_this_node_that_loses_its_leadership_is_fed_on() -> None:
     async def scenario(cluster: Cluster) -> None:
         base, index = await a_table(cluster)
         here = await cluster.led(base)
-        await move(cluster, index, here)
+        await cluster.move(index, here)
         log = cluster.replica(here, index).consensus
         send = log._send
         # Its entries reach nobody, so it will lead no more.
@@ -166,7 +155,7 @@ def test_index_that_refuses_rows_is_offered_them_again(refusal: Exception) -> No
         for number in cluster.members:
             refusing(cluster.replica(number, index))
         there = next(number for number in cluster.members if number != here)
-        await move(cluster, index, there)
+        await cluster.move(index, there)
 
         await cluster.put("indexed", "a", colour="red")
 
@@ -209,7 +198,7 @@ def test_source_that_was_replaced_is_refused() -> None:
             await hosted.take(a_write(a_row(2), term=6))
 
         other = next(other for other in cluster.members if other != number)
-        await move(cluster, index, other)
+        await cluster.move(index, other)
         with pytest.raises(StaleSource):
             await cluster.replica(other, index).take(a_write(a_row(2), term=6))
 

@@ -19,7 +19,6 @@ from gramme.node.service import ADMINISTRATION_MAX, RouterLink, Routers
 from tests.support.fake_link import FakeLink
 from tests.unit.node.fixtures import settle
 
-ROUTER = Identity("test", "router", "router", 1)
 DROP = DeleteTable("0" * 12, "local", "plain")
 DROP_ENCODED = encode_administration(DROP)
 
@@ -56,10 +55,10 @@ class Parts:
         self.service = FakeService()
         self.routers = Routers(self.service, tasks)
 
-    def connect(self) -> tuple[FakeLink, RouterLink]:
-        link = FakeLink()
-        router = self.routers.accept(link, ROUTER)
-        router.on_up(ROUTER)
+    def connect(self, name: str = "router") -> tuple[FakeLink, RouterLink]:
+        link, identity = FakeLink(), Identity("test", name, "router", 1)
+        router = self.routers.accept(link, identity)
+        router.on_up(identity)
         return link, router
 
 
@@ -135,7 +134,7 @@ async def test_answers_wait_while_a_frame_is_written() -> None:
 async def test_what_is_no_frame_ends_the_link_and_leaves_nothing_behind() -> None:
     async with parts() as made:
         link, router = made.connect()
-        other, _ = made.connect()
+        other, _ = made.connect("another")
         await settle()
 
         router.on_frame(b"\xc1 garbage")
@@ -322,3 +321,21 @@ async def test_router_that_asks_for_a_word_is_given_one() -> None:
         await settle()
 
         assert said(link) == [ToRouter()]
+
+
+async def test_router_that_dials_again_is_not_heard_by_its_link_of_before() -> None:
+    async with parts() as made:
+        first, _ = made.connect()
+        another, _ = made.connect("another")
+
+        second, router = made.connect()
+
+        assert first.closed is not None
+        assert another.closed is second.closed is None
+        made.routers.tell_news()
+        await settle()
+        assert [len(said(link)) for link in (first, another, second)] == [0, 1, 1]
+        router.on_down(Down("gone"))
+        made.routers.tell_news()
+        await settle()
+        assert [len(said(link)) for link in (first, another, second)] == [0, 2, 1]

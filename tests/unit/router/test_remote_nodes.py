@@ -176,6 +176,28 @@ def test_hint_is_followed_at_once_and_remembered() -> None:
     run(story)
 
 
+def test_write_is_meant_for_the_term_that_the_leader_was_last_heard_of_in() -> None:
+    async def story(made: Parts) -> None:
+        term = 5
+
+        def respond(request: Request) -> Result | Exception:
+            return WRITTEN if request.term == term else NotLeader(3, term)
+
+        made.led_by(3, respond, hint=0)
+        made.node(1).respond = lambda request: NotLeader(3, 4)
+
+        await made.write()
+        await made.write()
+        term = 6
+        await made.write()
+
+        assert [request.term for request in made.node(1).asked] == [0]
+        assert [request.term for request in made.node(3).asked] == [4, 5, 5, 5, 6]
+        assert now() < 0.01
+
+    run(story)
+
+
 def test_replica_that_cannot_be_reached_is_passed_over() -> None:
     async def story(made: Parts) -> None:
         made.led_by(2, lambda request: WRITTEN, hint=0)
@@ -482,9 +504,10 @@ def test_what_is_remembered_of_groups_goes_with_them() -> None:
         made.led_by(3, lambda request: WRITTEN)
         await made.write()
         assert made.router._leaders
+        assert made.router._terms
 
         made.tell(2)
 
-        assert made.router._leaders == {}
+        assert made.router._leaders == made.router._terms == {}
 
     run(story)

@@ -43,7 +43,7 @@ EXISTS = Condition(tree.Call("attribute_exists", (tree.Path(("a",)),)))
 
 def requests(drawn: Drawn) -> list[Request]:
     return [
-        Request(number, drawn.number(), drawn.number(), drawn.flag(), drawn.command(), ID)
+        Request(number, drawn.number(), drawn.number(), drawn.flag(), drawn.command(), ID, 7)
         for number in range(drawn.random.randrange(6))
     ]
 
@@ -177,10 +177,10 @@ def test_texts_that_are_not_utf8_spoil_no_other() -> None:
 
 
 def test_fields_of_a_later_release_are_passed_over() -> None:
-    request = [1, 1, 1, True, [1, b"k", True, None, "new"], b"", "new"]
+    request = [1, 1, 1, True, [1, b"k", True, None, "new"], b"", 7, "new"]
 
     assert decode_requests(msgspec.msgpack.encode([request])) == [
-        Request(1, 1, 1, True, Get(b"k", True))
+        Request(1, 1, 1, True, Get(b"k", True), b"", 7)
     ]
 
 

@@ -35,7 +35,7 @@ CLASSES = [
 EXAMPLES: dict[type[Exception], list[Exception]] = {
     ConditionalCheckFailed: [ConditionalCheckFailed(), ConditionalCheckFailed(b"{}")],
     MissingAuthenticationToken: [MissingAuthenticationToken()],
-    NotLeader: [NotLeader(), NotLeader(3)],
+    NotLeader: [NotLeader(), NotLeader(3, 7)],
     StalePartition: [StalePartition(8)],
 }
 
