@@ -86,6 +86,10 @@ class WholeLedger(Ledger):
 
     def resumed(self, member: Member) -> None:
         """A node begins with what its disk has."""
+        for (number, replica), home in self.homes.items():
+            if home == member.number:
+                # It may have lost its first rows, too, before it had flushed them, and be founded again.
+                self.groups[number].applied.pop(replica, None)
         for number, group in self.groups.items():
             position = load_position(member.disk, number)
             if position is None or group.gone:
