@@ -46,7 +46,7 @@ from gramme.errors import (
 from gramme.links.api import Dial
 from gramme.model.table import Table
 from gramme.partitions import Partition
-from gramme.router.node_link import NodeLink
+from gramme.router.node_link import ANSWER_S, NodeLink
 
 # As long as an SDK waits before it gives a request up, or a little less.
 DEADLINE_S = 10.0
@@ -167,19 +167,20 @@ class RemoteNodes:
         return _sum(found)
 
     async def administer(self, command: Administration) -> Table:
+        give_up_at = asyncio.get_running_loop().time() + DEADLINE_S
         table: Table = await self._try(
             list(self._links),
             META,
             lambda link: link.administer(command),
             once=True,
         )
-        await asyncio.get_running_loop().create_task(self._heard_of(command, table))
+        await asyncio.get_running_loop().create_task(self._heard_of(command, table, give_up_at))
         return table
 
-    async def _heard_of(self, command: Administration, table: Table) -> None:
+    async def _heard_of(self, command: Administration, table: Table, give_up_at: float) -> None:
         """Wait until this router knows of what it has done: its caller will ask it next."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout_at(give_up_at):
                 while not self._shows(command, table):
                     await self._news.wait()
 
@@ -231,26 +232,27 @@ class RemoteNodes:
         `writes` tells that it may have been done, by somebody who did not say so, when another one refuses it for now.
         """
         loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + DEADLINE_S
-        pause_s = PAUSE_S
+        give_up_at, pause_s = loop.time() + DEADLINE_S, PAUSE_S
         turn = hints = 0
         unknown = False
-        terms = self._terms
         hint = self._leaders.get(group, 0) if strong else 0
         while True:
             number = hint or nodes[turn % len(nodes)]
             hint = 0
             link = self._links.get(number)
             if link is not None and link.serves:
-                term = terms.get(group, 0)
+                term = self._terms.get(group, 0)
                 try:
-                    answer = await ask(link)
+                    asked = ask(link)
+                    if (turn or hints) and give_up_at - loop.time() < ANSWER_S:
+                        loop.call_at(give_up_at, _no_answer, asked)
+                    answer = await asked
                 except NotLeader as refusal:
                     hints += 1
-                    terms[group] = max(refusal.term, terms.get(group, 0))
-                    known = refusal.hint != number or (writes and refusal.term > term)
+                    self._terms[group] = max(refusal.term, self._terms.get(group, 0))
                     # While leaders change, two nodes may each take the other one for it.
-                    hint = refusal.hint if known and hints <= HINTS_MAX else 0
+                    if hints <= HINTS_MAX and (refusal.hint != number or refusal.term > term):
+                        hint = refusal.hint
                 except (Unavailable, StalePartition):
                     pass
                 except Throttling:
@@ -269,7 +271,7 @@ class RemoteNodes:
             if group != META and group not in self._placement:
                 # The table, or the index, was deleted meanwhile.
                 raise ResourceNotFound
-            if loop.time() > give_up_at:
+            if loop.time() >= give_up_at:
                 raise InternalServerError
             if not hint:
                 turn += 1
@@ -297,6 +299,12 @@ class RemoteNodes:
 
 
 META = 0
+
+
+def _no_answer(asked: asyncio.Future[Any]) -> None:
+    """The deadline of a request has come."""
+    if not asked.done():
+        asked.set_exception(OutcomeUnknown("no answer came before the deadline"))
 
 
 def _sum(found: Sequence[Totals]) -> Totals:

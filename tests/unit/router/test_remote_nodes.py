@@ -16,6 +16,7 @@ from gramme.codec.exchange import News, ToRouter, decode_to_node, encode_exchang
 from gramme.codec.frame import Answer, Request, decode_requests, encode_answers
 from gramme.commands import (
     AllWritten,
+    AlterTable,
     CreateTable,
     Delete,
     Found,
@@ -294,7 +295,20 @@ def test_write_of_which_nobody_knows_failed_on_our_side() -> None:
         with pytest.raises(InternalServerError):
             await made.write()
 
-        assert DEADLINE_S <= now() < 1.5 * DEADLINE_S
+        assert DEADLINE_S <= now() < DEADLINE_S + 0.1
+
+    run(story)
+
+
+def test_table_whose_news_do_not_come_is_not_waited_for_beyond_the_deadline() -> None:
+    async def story(made: Parts) -> None:
+        made.node(2).outcome = TABLE
+        made.node(2).up = False
+        asyncio.get_running_loop().call_later(5, setattr, made.node(2), "up", True)
+
+        assert await made.router.administer(AlterTable(TABLE, TABLE)) == TABLE
+
+        assert DEADLINE_S <= now() < DEADLINE_S + 0.1
 
     run(story)
 
