@@ -21,6 +21,7 @@ from typing import Protocol
 from gramme.errors import Throttling
 from gramme.node.engine.api import Engine, Operation, WriteStall
 from gramme.node.proposals import Member, Round
+from gramme.node.space import Room
 
 # One engine write keeps the whole process waiting, about 3 ms per MB.
 WRITE_BYTES_MAX = 512 << 10
@@ -78,16 +79,16 @@ class CommitLoop:
         self._stopping = False
         # By the loop's time; None while no flush is under way.
         self.flushing_since: float | None = None
-        # Set by who looks at the disk.
-        self.disk_is_low = False
+        # Somebody has to look.
+        self.room = Room()
         # How many rounds there were. It stands still while nobody writes.
         self.rounds = 0
 
     def admit(self) -> None:
-        if self.disk_is_low:
+        waiting = self._filling.size_bytes + self._writing_bytes
+        if not self.room.holds(waiting):
             raise Throttling(_DISK_IS_LOW)
-        limit = PROPOSED_BYTES_MAX_STALLED if self._stalled else PROPOSED_BYTES_MAX
-        if self._filling.size_bytes + self._writing_bytes > limit:
+        if waiting > (PROPOSED_BYTES_MAX_STALLED if self._stalled else PROPOSED_BYTES_MAX):
             raise Throttling(_OVERLOADED)
 
     def join(self, member: Member) -> Round:
@@ -156,6 +157,7 @@ class CommitLoop:
         ]
         for group in groups:
             pieces += group.collect()
+        self.room.take(sum([size for _, size in pieces]))
         await self._write_all(pieces)
         # It is told first, so that they are closed before they look for what is gone.
         flushing = [group for group in reversed(groups) if group.written()]

@@ -35,6 +35,7 @@ from gramme.node.raft.core import Raft
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import (
     MEMBERS_MAX,
+    AppendEntries,
     Entry,
     EntryKind,
     InstallSnapshot,
@@ -221,8 +222,12 @@ class Consensus:
         known = self.node_of(message.sender)
         if not known and len(self._met) < MEMBERS_MAX:
             known = self._met[message.sender] = node
-        if known == node:
-            self.raft.step(message)
+        if known != node:
+            return
+        if self._commits.room.is_out and _fills_disk(message):
+            # As if it were lost: it comes again, or a snapshot does, and meanwhile this replica still votes.
+            return
+        self.raft.step(message)
 
     def pump(self) -> None:
         """Do what has come up: messages leave at once, what must be written waits for the commit loop."""
@@ -419,6 +424,11 @@ class Consensus:
 
     def _refuse_snapshot(self, message: InstallSnapshot) -> None:
         self.raft.snapshot_failed(ReplicaId(message.to))
+
+
+def _fills_disk(message: Message) -> bool:
+    """Whether there is more in it than the entry that a new leader needs to read."""
+    return isinstance(message, AppendEntries) and any(entry.data for entry in message.entries)
 
 
 def _nodes_in(membership: Membership) -> dict[int, int]:

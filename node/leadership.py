@@ -51,7 +51,7 @@ class Fitness:
     @property
     def words(self) -> str:
         """How it is, for a person."""
-        if self._commits.disk_is_low:
+        if self._commits.room.is_low:
             return "the disk is nearly full: others lead if they can, and no writes are taken here"
         if self._is_slow:
             return "this node or its disk was slow: others lead if they can"
@@ -65,7 +65,7 @@ class Fitness:
 
     @property
     def is_fit(self) -> bool:
-        return not self._is_slow and not self._commits.disk_is_low
+        return not self._is_slow and not self._commits.room.is_low
 
     @property
     def _is_slow(self) -> bool:

@@ -4,7 +4,8 @@ An item written again and again leaves its old versions in the engine's memory, 
 them: after a few seconds of writes to few items a Query costs twice what it costs after tidying. Under load the engine
 does this in its own time; in a pause it costs nobody anything. Nothing depends on it.
 
-Writing or not, ten times a second the engine's memory is fitted to its data, and it is seen whether the disk has room.
+Writing or not, ten times a second the engine's memory is fitted to its data, and it is seen whether the disk has room. If it
+has not, what the engine can do without is given back: a deleted table makes room though nothing may be written.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from collections.abc import Callable
 
 from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine
-from gramme.node.space import is_low
 
 # As long as the pauses between one burst of work and the next.
 PAUSE_S = 0.1
@@ -25,15 +25,18 @@ async def tidy_in_pauses(
 ) -> None:
     """Tidy once after each burst of writes, until cancelled. A disk that fails here fails for writes too."""
     tidied = seen = commits.rounds
+    room = commits.room
     while True:
+        room.look(*engine.space())
+        engine.fit(room.left_bytes)
         await asyncio.sleep(PAUSE_S)
-        engine.fit()
-        commits.disk_is_low = is_low(*engine.space(), commits.disk_is_low)
-        if commits.rounds == seen != tidied:
-            tidied = seen
-            try:
+        try:
+            if room.is_low:
+                await engine.relieve()
+            elif commits.rounds == seen != tidied:
+                tidied = seen
                 await engine.tidy()
-            except Exception as error:
-                on_failure(f"tidying the disk failed: {error}")
-                raise
+        except Exception as error:
+            on_failure(f"tidying the disk failed: {error}")
+            raise
         seen = commits.rounds

@@ -123,6 +123,10 @@ class SnapshotExchange:
             ranges = self._replicas.ranges_of(group)
             if ranges is None:
                 raise Unavailable(f"group {group} is not known here")
+            room = self._commits.room
+            if room.is_low:
+                raise Unavailable("the disk of this node is nearly full")
+            room.take(sum(len(key) + len(value) for _, key, value in portion.rows))
             if portion.number == 0:
                 mark = self._make_room(group, portion)
                 # What the replica had collected before it was closed must not be written after its rows are gone.

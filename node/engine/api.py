@@ -71,12 +71,19 @@ class Engine(Protocol):
         """Drop what was overwritten, if there is enough of it and little enough to go through. Nothing depends on it."""
         ...
 
-    def fit(self) -> None:
-        """Fit what is held in memory for reading to what there is to read. Cheap, and meant to be called often."""
+    async def relieve(self) -> None:
+        """Give back to a disk that is low what this engine can do without, if there is any."""
+        ...
+
+    def fit(self, spare_bytes: int) -> None:
+        """Fit what is held in memory for reading to what there is to read, and what is done unasked to what the disk can spare.
+
+        Cheap, and meant to be called often.
+        """
         ...
 
     def space(self) -> tuple[int, int]:
-        """The bytes that are free on the disk, and those it has."""
+        """The bytes that are free on the disk, and will be when memory is written out, and those it has."""
         ...
 
     def stalled(self) -> bool:

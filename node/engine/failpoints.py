@@ -60,8 +60,11 @@ class FailingEngine:
     async def tidy(self) -> None:
         await self._engine.tidy()
 
-    def fit(self) -> None:
-        self._engine.fit()
+    async def relieve(self) -> None:
+        await self._engine.relieve()
+
+    def fit(self, spare_bytes: int) -> None:
+        self._engine.fit(spare_bytes)
 
     def stalled(self) -> bool:
         return self._engine.stalled()

@@ -45,7 +45,10 @@ class MemoryEngine:
     async def tidy(self) -> None:
         pass
 
-    def fit(self) -> None:
+    async def relieve(self) -> None:
+        pass
+
+    def fit(self, spare_bytes: int) -> None:
         pass
 
     def space(self) -> tuple[int, int]:

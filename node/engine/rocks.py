@@ -1,4 +1,4 @@
-"""RocksDB, through rocksdict: the only module that knows it.
+"""RocksDB, through rocksdict: only this module knows it, and `rocks_options.py`.
 
 Which calls keep Python's global lock and which give it up decides the shape of this file. Writes keep it, so they
 are small and never synced; `flush_wal` gives it up, so it runs in this engine's one thread while the event loop goes
@@ -8,19 +8,24 @@ on. A batch that was refused for a stall is gone, so a batch is built anew for e
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import rocksdict
 
 from gramme.node.engine.api import Family, Operation, RangeDelete, WriteStall
+from gramme.node.engine.rocks_options import (
+    database_options,
+    disk_bytes_of,
+    family_options,
+    name_of,
+    new_cache,
+)
 from gramme.node.engine.sequence import SequenceFile
 from gramme.node.engine.worker import Worker
 
-# Unflushed log is replayed at start, so its size bounds the time a crash costs.
-WAL_BYTES_MAX = 256 << 20
-# All families' write buffers together, so that idle families cost nothing.
-WRITE_BUFFER_BYTES_MAX = 128 << 20
 # What a cache holds that nobody gave a size.
 CACHE_BYTES = 256 << 20
 # The cache grows with what is on disk, compressed, to so many times of it and what follows. Without that it would
@@ -29,17 +34,20 @@ CACHE_TIMES_DISK = 3
 CACHE_BYTES_LEAST = 32 << 20
 # Tables kept open, where nobody says how many.
 TABLES_MAX = 1024
-# Until its tables have this much on disk, compressed, a family is one sorted run beside what is new: a read looks
-# in two places and not in three. Price: the run is written again for every few write buffers.
-SINGLE_RUN_BYTES = 512 << 20
+# Most of what RocksDB writes anew at once by itself, before it drops what it wrote it from.
+COMPACTION_BYTES_MAX = 1 << 30
+# What is written out for the sake of a disk that is low: this, and a share of what is on disk. Less would make many small tables.
+RELIEF_BYTES_MIN = 1 << 20
+RELIEF_SHARE = 1 / 32
+# Removed tables whose rows are looked for then. There are rarely any.
+REMOVED_RANGES_MAX = 256
 # What is tidied: more in memory than this, and no more on disk than takes a fraction of a second to go through.
 TIDY_MEMORY_BYTES_MIN = 2 << 20
 TIDY_DISK_BYTES_MAX = 64 << 20
-BLOOM_BITS_PER_KEY = 10
-# Of a write buffer: about 20 bits for each of its rows, where they are small.
-MEMORY_BLOOM_SHARE = 0.01
-# Families that are read by key and often miss; the others are read in order.
-_BLOOM_FAMILIES = frozenset({Family.ITEM, Family.LSI, Family.TXN, Family.DEDUPE})
+# Those whose rows go all at once when a table is deleted, and make nearly all of its size.
+_OF_TABLES = frozenset({Family.ITEM, Family.LSI})
+# Those whose rows are there for a while only.
+_SOON_REMOVED = (Family.RAFT, Family.CHANGE, Family.DEDUPE)
 # How RocksDB words its one refusal that is no failure. Other errors may have any path in them.
 _STALL = "Result incomplete: Write stall"
 # Names of RocksDB's properties: a misspelt one has no value.
@@ -62,13 +70,17 @@ class RocksEngine:
         tables_max: int = TABLES_MAX,
     ) -> None:
         self._path = path
-        self._cache = _cache(cache_bytes)
+        self._cache = new_cache(cache_bytes)
         self._cache_bytes_max = cache_bytes
-        families = _family_options(self._cache)
-        self._database = rocksdict.Rdict(str(path), _database_options(tables_max), families)
-        self._families = [self._database.get_column_family(_name(family)) for family in Family]
+        disk_bytes = disk_bytes_of(path)
+        # It would begin before anybody could hold it.
+        compacts = _free_bytes(path) >= 2 * _compaction_bytes(_size_of_tables(path))
+        families = family_options(self._cache, disk_bytes, compacts=compacts)
+        database = database_options(tables_max, disk_bytes)
+        self._database = rocksdict.Rdict(str(path), database, families)
+        self._families = [self._database.get_column_family(name_of(family)) for family in Family]
         self._handles = [
-            self._database.get_column_family_handle(_name(family)) for family in Family
+            self._database.get_column_family_handle(name_of(family)) for family in Family
         ]
         self._gets = [family.get for family in self._families]
         self._write_options = rocksdict.WriteOptions()
@@ -76,6 +88,11 @@ class RocksEngine:
         self._sequence_file = sequence_file
         self._flusher = None if sequence_file is None else Worker(self._flush, name="flush")
         self._tidier = Worker(self._tidy, name="tidy")
+        self._reliever = Worker(self._relieve, name="relieve")
+        self._removed: deque[RangeDelete] = deque(maxlen=REMOVED_RANGES_MAX)
+        self._spare_bytes = 0
+        # Families whose tables RocksDB may not write anew by itself for now.
+        self._held: set[Family] = set() if compacts else set(Family)
 
     @classmethod
     def open(
@@ -132,6 +149,8 @@ class RocksEngine:
             handle = handles[operation.family]
             if isinstance(operation, RangeDelete):
                 batch.delete_range(operation.lower, operation.upper, handle)
+                if operation.family in _OF_TABLES:
+                    self._removed.append(operation)
             elif operation.value is None:
                 batch.delete(operation.key, handle)
             else:
@@ -152,18 +171,36 @@ class RocksEngine:
 
     async def tidy(self) -> None:
         # Tables of many bytes are left alone: to write out memory early would make more of them to look through.
-        if self._in_memory() >= TIDY_MEMORY_BYTES_MIN and self._on_disk() <= TIDY_DISK_BYTES_MAX:
+        # Until it is done, what is on disk is there twice.
+        on_disk_max = min(TIDY_DISK_BYTES_MAX, self._spare_bytes)
+        if self._in_memory() >= TIDY_MEMORY_BYTES_MIN and self._on_disk() <= on_disk_max:
             await self._tidier.run()
 
-    def fit(self) -> None:
-        on_disk = sum(family.property_int_value(_ON_DISK) or 0 for family in self._families)
-        wanted = min(self._cache_bytes_max, CACHE_BYTES_LEAST + CACHE_TIMES_DISK * on_disk)
+    async def relieve(self) -> None:
+        # With less than memory needs it would fail, and end the process, which can still answer reads.
+        if self.space()[0] > 0:
+            on_disk = sum(self._property(family, _ON_DISK) for family in Family)
+            worth_it = max(RELIEF_BYTES_MIN, int(on_disk * RELIEF_SHARE))
+            if self._removed or self._unwritten() >= worth_it:
+                await self._reliever.run()
+
+    def fit(self, spare_bytes: int) -> None:
+        self._spare_bytes = spare_bytes
+        on_disk = [self._property(family, _ON_DISK) for family in Family]
+        for family in Family:
+            needed = _compaction_bytes(on_disk[family])
+            if family in self._held:
+                # To change it takes long, so it is not done back and forth.
+                if spare_bytes >= 2 * needed:
+                    self._let_compact(family, compacts=True)
+            elif spare_bytes < needed:
+                self._let_compact(family, compacts=False)
+        wanted = min(self._cache_bytes_max, CACHE_BYTES_LEAST + CACHE_TIMES_DISK * sum(on_disk))
         # Blocks beyond it are given up as others come, so this takes no time.
         self._cache.set_capacity(wanted)
 
     def space(self) -> tuple[int, int]:
-        disk = os.statvfs(self._path)
-        return disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+        return max(0, _free_bytes(self._path) - self._unwritten()), disk_bytes_of(self._path)
 
     def stalled(self) -> bool:
         return bool(
@@ -173,6 +210,7 @@ class RocksEngine:
 
     def close(self) -> None:
         self._tidier.stop()
+        self._reliever.stop()
         if self._flusher is not None and self._sequence_file is not None:
             self._flusher.stop()
             self._flush()
@@ -190,16 +228,56 @@ class RocksEngine:
         self._sequence_file.sync_when_due()
 
     def _in_memory(self) -> int:
-        return self._families[Family.ITEM].property_int_value(_IN_MEMORY) or 0
+        return self._property(Family.ITEM, _IN_MEMORY)
 
     def _on_disk(self) -> int:
-        return self._families[Family.ITEM].property_int_value(_ON_DISK) or 0
+        return self._property(Family.ITEM, _ON_DISK)
+
+    def _unwritten(self) -> int:
+        """What memory holds that is in no table yet. Compressed it is less."""
+        return sum(self._property(family, _IN_MEMORY) for family in Family)
+
+    def _property(self, family: Family, name: str) -> int:
+        return self._families[family].property_int_value(name) or 0
+
+    def _let_compact(self, family: Family, *, compacts: bool) -> None:
+        """Let tables be written anew, or not: it could take the last of the disk, and the log would have nowhere to go."""
+        (self._held.discard if compacts else self._held.add)(family)
+        # RocksDB also writes it down, for which there may be no room, and which does not matter.
+        with suppress(Exception):
+            held = "false" if compacts else "true"
+            self._families[family].set_options({"disable_auto_compactions": held})
+
+    def _relieve(self) -> None:
+        """Runs in the reliever's thread: when memory is written out its log goes, and then what was removed as a whole."""
+        for rows in self._families:
+            rows.flush()
+        while self._removed:
+            removed = self._removed.popleft()
+            self._families[removed.family].compact_range(removed.lower, removed.upper)
+        for family in _SOON_REMOVED:
+            if self._property(family, _ON_DISK) <= _free_bytes(self._path) / 2:
+                self._families[family].compact_range(None, None)
 
     def _tidy(self) -> None:
         """Runs in the tidier's thread. Both calls give up Python's lock."""
         items = self._families[Family.ITEM]
         items.flush()
         items.compact_range(None, None)
+
+
+def _free_bytes(path: Path) -> int:
+    disk = os.statvfs(path if path.exists() else path.parent)
+    return disk.f_bavail * disk.f_frsize
+
+
+def _size_of_tables(path: Path) -> int:
+    return sum(table.stat().st_size for table in path.glob("*.sst"))
+
+
+def _compaction_bytes(on_disk: int) -> int:
+    """What it may take of the disk to write a family's tables anew."""
+    return min(on_disk, COMPACTION_BYTES_MAX)
 
 
 def _forward(
@@ -223,61 +301,12 @@ def _backward(
 def _recovered_sequence(path: Path, tables_max: int) -> int:
     access = rocksdict.AccessType.read_only()
     try:
-        families = _family_options(_cache(CACHE_BYTES))
-        database = rocksdict.Rdict(str(path), _database_options(tables_max), families, access)
+        disk_bytes = disk_bytes_of(path)
+        families = family_options(new_cache(CACHE_BYTES), disk_bytes, compacts=False)
+        options = database_options(tables_max, disk_bytes)
+        database = rocksdict.Rdict(str(path), options, families, access)
     except Exception as error:
         raise DataLost(f"{path} cannot be read: {error}") from error
     sequence = database.latest_sequence_number()
     database.close()
     return sequence
-
-
-def _name(family: Family) -> str:
-    return family.name.lower()
-
-
-def _database_options(tables_max: int) -> rocksdict.Options:
-    options = rocksdict.Options(raw_mode=True)
-    options.create_if_missing(True)
-    options.create_missing_column_families(True)
-    options.set_max_total_wal_size(WAL_BYTES_MAX)
-    options.set_db_write_buffer_size(WRITE_BUFFER_BYTES_MAX)
-    options.set_max_background_jobs(2)
-    # There is one writer, so its inserts need not be safe beside others.
-    options.set_allow_concurrent_memtable_write(False)
-    options.set_keep_log_file_num(4)
-    options.set_max_log_file_size(8 << 20)
-    options.set_stats_dump_period_sec(0)
-    options.set_max_open_files(tables_max)
-    return options
-
-
-def _cache(cache_bytes: int) -> rocksdict.Cache:
-    # A lock-free cache: a quarter less for a read from disk than the usual one. 0 lets it find the size of entries.
-    return rocksdict.Cache.new_hyper_clock_cache(cache_bytes, 0)
-
-
-def _family_options(cache: rocksdict.Cache) -> dict[str, rocksdict.Options]:
-    return {_name(family): _options_of(family, cache) for family in Family}
-
-
-def _options_of(family: Family, cache: rocksdict.Cache) -> rocksdict.Options:
-    options = rocksdict.Options(raw_mode=True)
-    options.set_write_buffer_size(64 << 20)
-    options.set_level_compaction_dynamic_level_bytes(True)
-    options.set_max_bytes_for_level_base(SINGLE_RUN_BYTES)
-    # An item written again and again has many versions in memory; stepping over them beats seeking anew.
-    options.set_max_sequential_skip_in_iterations(32)
-    options.set_compression_type(rocksdict.DBCompressionType.lz4())
-    blocks = rocksdict.BlockBasedOptions()
-    blocks.set_block_cache(cache)
-    blocks.set_cache_index_and_filter_blocks(True)
-    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
-    if family is Family.ITEM:
-        # Most reads of a large table find nothing in memory, and this says so without a walk through it.
-        options.set_memtable_whole_key_filtering(True)
-        options.set_memtable_prefix_bloom_ratio(MEMORY_BLOOM_SHARE)
-    if family in _BLOOM_FAMILIES:
-        blocks.set_bloom_filter(BLOOM_BITS_PER_KEY, False)
-    options.set_block_based_table_factory(blocks)
-    return options

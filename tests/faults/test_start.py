@@ -218,33 +218,3 @@ def test_a_file_that_may_not_grow_ends_the_process(tmp_path: Path) -> None:
     assert code > 0
     assert str(data) in words
     assert "Traceback" not in words
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    directory = tmp_path / "small"
-    directory.mkdir()
-    options = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(directory)]
-    if os.getuid() != 0 or subprocess.run(options, capture_output=True, check=False).returncode:
-        pytest.skip("cannot mount a small file system")
-    yield directory
-    subprocess.run(["umount", str(directory)], check=True)
-
-
-def test_a_full_disk_ends_the_process_and_loses_nothing(small_disk: Path) -> None:
-    load = Load(2, SEED)
-    with Server(small_disk / "data") as server:
-        with server.client() as client:
-            tables.create(client)
-        load.start(server.port)
-        code = server.wait(60.0)
-        load.stop()
-        words = server.errors
-
-    assert (code > 0, load.errors) == (True, [])
-    assert str(small_disk) in words
-    assert "Traceback" not in words
-
-    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
-    with Server(small_disk / "data") as server, server.client() as client:
-        assert load.check(client) == []

@@ -102,7 +102,10 @@ class SimulatedDisk:
     async def tidy(self) -> None:
         """There is nothing to drop."""
 
-    def fit(self) -> None:
+    async def relieve(self) -> None:
+        """There is nothing to give back."""
+
+    def fit(self, spare_bytes: int) -> None:
         """There is no cache."""
 
     def space(self) -> tuple[int, int]:

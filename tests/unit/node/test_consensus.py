@@ -15,8 +15,15 @@ from gramme.model.version import Stamp, Version
 from gramme.node.apply import item_row
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.keyspace import log_entry_key, table_prefix
+from gramme.node.engine.memory import TOTAL_BYTES
 from gramme.node.group_log import encode_operations
-from gramme.node.raft.messages import AppendResponse, Entry, EntryKind, Heartbeat
+from gramme.node.raft.messages import (
+    AppendResponse,
+    Entry,
+    EntryKind,
+    Heartbeat,
+    HeartbeatResponse,
+)
 from gramme.node.raft.settings import Settings
 from tests.unit.node.fixtures import GatedEngine, a_delete, a_put, key_of, settle
 from tests.unit.node.lone import GROUP, ME, PEER, Lone, lone
@@ -183,6 +190,23 @@ async def test_a_follower_acknowledges_only_what_is_flushed() -> None:
         await settle()
 
         assert made.sent == [AppendResponse(ME, PEER, 1, 1)]
+
+
+async def test_a_follower_whose_disk_is_out_takes_no_entries_until_there_is_room() -> None:
+    async with lone() as made:
+        made.commits.room.look(0, TOTAL_BYTES)
+        made.append(1, (0, 0), an_entry(1, 1))
+        made.receive(Heartbeat(PEER, ME, 1, 0, 1))
+        await settle()
+        # It follows, and votes, and reads may count on it.
+        assert made.sent == [HeartbeatResponse(ME, PEER, 1, 1)]
+        assert indexes(made) == []
+
+        made.commits.room.look(TOTAL_BYTES, TOTAL_BYTES)
+        made.append(1, (0, 0), an_entry(1, 1))
+        await settle()
+
+        assert made.sent[1:] == [AppendResponse(ME, PEER, 1, 1)]
 
 
 async def test_entries_that_were_overwritten_leave_the_disk() -> None:

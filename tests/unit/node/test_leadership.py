@@ -9,18 +9,10 @@ import pytest
 from gramme.errors import Throttling
 from gramme.node.engine.memory import TOTAL_BYTES
 from gramme.node.leadership import AGAIN_AFTER_S, FIT_AGAIN_AFTER_S, HOME_AFTER_S, LAG_S
-from gramme.node.space import is_low
 from tests.support.in_process import Cluster, groups_of, on_cluster
 from tests.unit.node.fixtures import PLAIN
 
 SOON_S = 5.0
-
-
-def test_reserve_of_a_small_disk_is_a_share_of_it() -> None:
-    assert not is_low(6, 100, was_low=False)
-    assert is_low(4, 100, was_low=False)
-    assert is_low(6, 100, was_low=True)
-    assert not is_low(7, 100, was_low=True)
 
 
 def test_full_disk_moves_leadership_away_and_all_goes_on() -> None:
@@ -40,6 +32,29 @@ def test_full_disk_moves_leadership_away_and_all_goes_on() -> None:
         assert cluster.meta_leader() != full
         for number in range(20):
             await cluster.put("plain", f"{number}")
+
+    on_cluster(scenario)
+
+
+def test_full_disk_of_a_follower_holds_up_nobody_and_it_catches_up_when_there_is_room() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        (group,) = groups_of(await cluster.create(PLAIN))
+        full = (cluster.leader(group) or 0) % 3 + 1
+        replica = cluster.replica(full, group).replica
+        cluster.disks[full].free_bytes = 0
+        await asyncio.sleep(1)
+        before = replica.flushed_state.checksum
+
+        for number in range(50):
+            await cluster.put("plain", f"{number}")
+        assert replica.flushed_state.checksum == before
+
+        cluster.disks[full].free_bytes = TOTAL_BYTES
+        await cluster.until(
+            lambda: replica.flushed_state.item_count == 50, "the follower has what it missed"
+        )
+        # Elections have nothing to do with it.
+        assert term_of(cluster, group) == 1
 
     on_cluster(scenario)
 

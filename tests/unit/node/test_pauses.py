@@ -17,12 +17,16 @@ class TidiedEngine(GatedEngine):
     def __init__(self) -> None:
         super().__init__()
         self.tidied = 0
+        self.relieved = 0
         self.error: Exception | None = None
 
     async def tidy(self) -> None:
         self.tidied += 1
         if self.error is not None:
             raise self.error
+
+    async def relieve(self) -> None:
+        self.relieved += 1
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +88,7 @@ async def test_writes_are_refused_while_the_disk_has_too_little_room_and_taken_a
     with pytest.raises(Throttling):
         await replica.write(a_put("a"))
     assert (await replica.get(a_get("a"))).item is None
+    assert engine.relieved > 0
 
     engine.free_bytes = RESERVE_BYTES * 2
     await settle()

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gramme.links.api import Refused
+from gramme.node.engine.memory import TOTAL_BYTES
 from gramme.node.group_log import load_position
 from tests.support.in_process import Cluster, groups_of, on_cluster
 from tests.unit.node.fixtures import INDEXED, PLAIN
@@ -71,6 +72,25 @@ def test_wiped_node_gets_everything_from_the_others(victim: str) -> None:
         await cluster.put(INDEXED.name, "with two of three")
         for id in ["0", "49", "meanwhile", "afterwards", "with two of three"]:
             assert await cluster.get(INDEXED.name, id) is not None
+
+    on_cluster(scenario)
+
+
+def test_a_node_without_room_is_given_nothing_until_it_has_some() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        groups = groups_of(await cluster.create(PLAIN, partitions=2))
+        number = (cluster.meta_leader() or 0) % 3 + 1
+        await cluster.stop(number)
+        cluster.wipe(number)
+        cluster.disks[number].free_bytes = 0
+        cluster.start(number)
+        await cluster.put(PLAIN.name, "meanwhile")
+        await asyncio.sleep(20.0)
+        assert not any(cluster.processes[number].node.log_of(group) for group in groups)
+
+        cluster.disks[number].free_bytes = TOTAL_BYTES
+        await restored(cluster, number, [0, *groups])
+        await same_everywhere(cluster, groups)
 
     on_cluster(scenario)
 

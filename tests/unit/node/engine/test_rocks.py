@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gramme.node.engine import rocks
-from gramme.node.engine.api import Family, Row, WriteStall
+from gramme.node.engine.api import Family, RangeDelete, Row, WriteStall
 from gramme.node.engine.rocks import RocksEngine
+from tests.support.small_disk import MB, SmallDisk, small_disk
+from tests.support.waiting import Overdue, until
 
 FAILED_IN_A_PATH_WITH_THE_WORD = (
     "IO error: While appending to /opt/install/db/4.log: File too large"
@@ -46,6 +49,8 @@ def test_only_a_stall_is_no_failure(tmp_path: Path, text: str, raised: type[Exce
     engine.close()
 
 
+# More than is ever needed.
+SPARE_BYTES = 1 << 40
 VALUE = b"v" * 1000
 
 
@@ -101,7 +106,7 @@ def write_and_read(engine: RocksEngine, chance: random.Random) -> None:
     engine._families[Family.ITEM].flush()
     for key in keys:
         engine.get(Family.ITEM, key)
-    engine.fit()
+    engine.fit(SPARE_BYTES)
 
 
 def test_tables_that_are_no_more_do_not_fill_the_cache(
@@ -114,9 +119,112 @@ def test_tables_that_are_no_more_do_not_fill_the_cache(
     for _ in range(12):
         write_and_read(engine, chance)
         engine._families[Family.ITEM].compact_range(None, None)
-        engine.fit()
+        engine.fit(SPARE_BYTES)
 
     on_disk = engine._on_disk()
     assert 4_000_000 < on_disk < 8_000_000
     assert on_disk <= engine._cache.get_usage() <= rocks.CACHE_TIMES_DISK * on_disk + (2 << 20)
+    engine.close()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with small_disk(tmp_path / "small", 48 * MB) as disk:
+        yield disk
+
+
+def opened(disk: SmallDisk) -> RocksEngine:
+    return RocksEngine.open(disk.path / "db", disk.path / "flushed")
+
+
+async def test_memory_is_counted_as_what_it_will_be_on_disk(disk: SmallDisk) -> None:
+    engine = opened(disk)
+    before, total = engine.space()
+
+    engine.write([Row(Family.ITEM, b"a", random.Random(1).randbytes(MB))])
+    await engine.flush()
+
+    after, _ = engine.space()
+    assert total == 48 * MB
+    # In the log, and in memory.
+    assert 2 * MB <= before - after < 3 * MB
+    engine.close()
+
+
+async def test_relief_writes_memory_out_and_drops_its_log(disk: SmallDisk) -> None:
+    engine = opened(disk)
+    for number in range(120):
+        engine.write([Row(Family.ITEM, b"%d" % number, b"x" * 10_000)])
+    before, _ = engine.space()
+
+    await engine.relieve()
+
+    after, _ = engine.space()
+    # They were in both, and compress well.
+    assert after - before > 2 * MB
+    engine.close()
+
+
+async def test_relief_gives_back_the_room_of_removed_tables(disk: SmallDisk) -> None:
+    engine = opened(disk)
+    chance = random.Random(1)
+    for number in range(1000):
+        engine.write([Row(Family.ITEM, b"%04d" % number, chance.randbytes(10_000))])
+    await engine.relieve()
+    before, _ = engine.space()
+
+    engine.write([RangeDelete(Family.ITEM, b"0200", b"9")])
+    await engine.relieve()
+
+    after, _ = engine.space()
+    assert after - before > 7 * MB
+    assert len(list(engine.scan(Family.ITEM, b"", b"\xff"))) == 200
+    engine.close()
+
+
+async def test_relief_of_a_disk_that_somebody_else_has_filled_is_not_tried(disk: SmallDisk) -> None:
+    engine = opened(disk)
+    for number in range(250):
+        engine.write([Row(Family.ITEM, b"%d" % number, b"x" * 10_000)])
+    disk.fill()
+
+    await engine.relieve()
+
+    assert engine.space()[0] == 0
+    assert len(list(engine.scan(Family.ITEM, b"", b"\xff"))) == 250
+    disk.clear()
+    engine.close()
+
+
+def add_tables(engine: RocksEngine, count: int) -> None:
+    """Tables of rows that do not compress, of the same keys: RocksDB would make one of every four."""
+    chance = random.Random(1)
+    for _ in range(count):
+        engine.write([Row(Family.ITEM, b"%d" % n, chance.randbytes(10_000)) for n in range(50)])
+        engine._families[Family.ITEM].flush()
+
+
+def tables(engine: RocksEngine) -> int:
+    return len(engine._families[Family.ITEM].live_files())
+
+
+async def test_tables_are_written_anew_only_where_the_disk_can_spare_the_room(
+    disk: SmallDisk,
+) -> None:
+    engine = opened(disk)
+    add_tables(engine, 1)
+
+    engine.fit(0)
+    add_tables(engine, 7)
+    assert tables(engine) == 8
+    engine.close()
+
+    # Enough for what will be left, and not sure to be enough.
+    disk.fill(6 * MB)
+    engine = opened(disk)
+    with pytest.raises(Overdue):
+        until(lambda: tables(engine) < 8, 0.3, "fewer tables are made of eight")
+
+    engine.fit(SPARE_BYTES)
+    until(lambda: tables(engine) == 1, 10.0, "one table is made of eight")
     engine.close()
