@@ -32,6 +32,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from tests.support.descriptions import described, place_of
 from tests.support.not_simulated import NotSimulatedLoop
+from tests.support.steps import Step, TimedStep
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -196,14 +197,15 @@ class DeterministicLoop(NotSimulatedLoop):
 
     def _turn(self) -> None:
         """Run all that is ready now; or, if nothing is, all that is due next."""
-        ready, timers = self._ready, self._timers
+        ready = self._ready
         if self._timers_cancelled:
-            timers = self._drop_cancelled_timers()
+            self._drop_cancelled_timers()
+        timers, now = self._timers, self._now
         if not ready:
             if not timers:
                 raise Deadlock(f"nothing is left to happen, and these wait:\n{self._waiting()}")
-            self._now = max(self._now, timers[0][0])
-        now = self._now
+            if timers[0][0] > now:
+                now = self._now = timers[0][0]
         while timers and timers[0][0] <= now:
             ready.append(heappop(timers)[2])
         if self._shuffle is not None and len(ready) > 1:
@@ -212,17 +214,24 @@ class DeterministicLoop(NotSimulatedLoop):
             self._ready = ready = deque(shuffled)
         for _ in range(len(ready)):
             handle = ready.popleft()
-            if not handle.cancelled():
+            if not handle._cancelled:
                 self._step(handle)
 
-    def _step(self, handle: asyncio.Handle) -> None:
+    def _step(self, handle: Any) -> None:
+        """What `handle._run()` does, and what is to be done before and after."""
         self.steps += 1
         if self.steps > self._steps_max - STEPS_OBSERVED:
             self._observe(handle)
-        handle._run()
+        try:
+            handle._context.run(handle._callback, *handle._args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends the run
+            self.call_exception_handler({"message": described(handle), "exception": error})
         if self.steps % STEPS_BETWEEN_COLLECTIONS == 0:
             gc.collect()
-        self._raise_failure()
+        if self._failure is not None:
+            self._raise_failure()
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
@@ -248,7 +257,7 @@ class DeterministicLoop(NotSimulatedLoop):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = Step(callback, args, self, context)
         if self._closed:
             self._refuse_when_closed()
         self._ready.append(handle)
@@ -270,10 +279,11 @@ class DeterministicLoop(NotSimulatedLoop):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        handle = TimedStep(when, callback, args, self, context)
         if self._closed:
             self._refuse_when_closed()
-        heappush(self._timers, (when, self._next_serial(), handle))
+        self._serial += 1
+        heappush(self._timers, (when, self._serial, handle))
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
@@ -343,15 +353,16 @@ class DeterministicLoop(NotSimulatedLoop):
     def _refuse_when_closed(self) -> None:
         raise RuntimeError("the loop is closed")
 
-    def _drop_cancelled_timers(self) -> Timers:
+    def _drop_cancelled_timers(self) -> None:
         """Before looking for the next timer: time must not move for one that will not run."""
-        if self._timers_cancelled > max(CANCELLED_TIMERS_MAX, len(self._timers) // 2):
-            self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
+        timers = self._timers
+        while timers and timers[0][2].cancelled():
+            heappop(timers)
+            self._timers_cancelled -= 1
+        if self._timers_cancelled > max(CANCELLED_TIMERS_MAX, len(timers) // 2):
+            self._timers = [timer for timer in timers if not timer[2].cancelled()]
             heapify(self._timers)
             self._timers_cancelled = 0
-        while self._timers and self._timers[0][2].cancelled():
-            heappop(self._timers)
-        return self._timers
 
     # The end.
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from tests.support.deterministic import STEPS_MAX, DeterministicLoop, SerialFuture, SerialTask
 from tests.support.network import IN_FLIGHT_BYTES_MAX, Conditions, Event, Fault, Network
+from tests.support.steps import Step
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -76,7 +77,7 @@ class Process:
         self.paused = False
         held, self._held = self._held, deque()
         if self._happened:
-            held.append(asyncio.Handle(self._catch_up, (), self._loop, self._context))
+            held.append(Step(self._catch_up, (), self._loop, self._context))
         self._loop.make_ready(held)
 
     def _catch_up(self) -> None:
@@ -118,10 +119,11 @@ class ProcessLoop(DeterministicLoop):
 
     def tasks_of(self, process: Process) -> list[asyncio.Task[Any]]:
         """Those that are not done."""
-        return [task for task in super()._tasks() if getattr(task, "process", None) is process]
+        tasks = super()._tasks()
+        return [task for task in tasks if getattr(task, "process", None) is process]
 
-    def _step(self, handle: asyncio.Handle) -> None:
-        process = handle._context.get(_process)  # type: ignore[attr-defined]
+    def _step(self, handle: Any) -> None:
+        process = handle._context.get(_process)
         if process is None or (process.alive and not process.paused):
             super()._step(handle)
         elif process.alive:

@@ -236,11 +236,15 @@ class SimulatedLink:
         self._owner.on_idle()
 
     def _after(self, seconds: float, name: str, then: Callable[[], None]) -> None:
-        def run() -> None:
-            del self._timers[name]
-            then()
+        loop = self._links.loop
+        if seconds:
+            self._timers[name] = loop.call_later(seconds, self._due, name, then)
+        else:
+            self._timers[name] = loop.call_soon(self._due, name, then)
 
-        self._timers[name] = self._links.loop.call_later(seconds, run)
+    def _due(self, name: str, then: Callable[[], None]) -> None:
+        del self._timers[name]
+        then()
 
     def _cancel(self, name: str) -> None:
         timer = self._timers.pop(name, None)

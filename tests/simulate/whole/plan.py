@@ -85,7 +85,7 @@ def whole_plan_of(seed: int) -> WholePlan:
         partitions=random.choice([1, 1, 2]),
         passing=random.random() < 0.5,
         clients=clients,
-        think_s=clients / random.uniform(10.0, 13.0),
+        think_s=clients / random.uniform(9.0, 11.5),
         storm_s=random.choice([0.0, 0.05, 0.1]),
         keys=random.randint(2, 5),
         counters=random.randint(1, 2),
