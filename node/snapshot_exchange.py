@@ -175,8 +175,8 @@ class SnapshotExchange:
                 # Of no round: it confirms no read.
                 lives = HeartbeatResponse(message.to, message.sender, message.term, 0)
                 self._transport.send(node, group, lives)
-            case AppendEntries() if group not in self._receiving:
-                # It may be a leader that joined after the replica was whole.
+            case AppendEntries():
+                # Whoever ships a snapshot sends no appends. So this is another leader, or the snapshot came to nothing.
                 nothing = AppendResponse(
                     message.to, message.sender, message.term, message.previous_index, True
                 )

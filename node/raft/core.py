@@ -242,7 +242,8 @@ class Raft(Proposer):
         self._snapshot_over(replica, index)
 
     def snapshot_failed(self, replica: ReplicaId) -> None:
-        self._snapshot_over(replica, 0)
+        """Nobody knows how much of it arrived. It may be all, and only the answer was lost: so the replica is asked first."""
+        self._snapshot_over(replica, self.log.last_index)
 
     def _snapshot_over(self, replica: ReplicaId, index: int) -> None:
         if self._leadership is not None and replica in self._leadership.progress:

@@ -120,7 +120,7 @@ class Progress:
         self._enter(SNAPSHOT, self.next)
 
     def snapshot_over(self, index: int) -> None:
-        """The snapshot up to `index` was shipped, or none was, if `index` is 0."""
+        """What can be is that it has all up to `index` now; an append tells."""
         if self.state is SNAPSHOT:
             self._enter(PROBE, max(self.match, index) + 1)
             # Not at once: the next answer to a heartbeat sets the pace, so a snapshot that keeps failing is no loop.

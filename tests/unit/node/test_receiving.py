@@ -1,4 +1,4 @@
-"""A snapshot that cannot be written ends the process, as any other failed write does."""
+"""A snapshot on its way: one that cannot be written ends the process, and one that comes to nothing is followed by another."""
 
 from __future__ import annotations
 
@@ -8,11 +8,22 @@ import msgspec
 import pytest
 
 from gramme.commands import SnapshotRows
-from gramme.node.engine.keyspace import ReplicaSettings
+from gramme.node.consensus import Consensus
+from gramme.node.engine.api import Family, Row
+from gramme.node.engine.keyspace import ReplicaSettings, incomplete_key
 from gramme.node.engine.memory import MemoryEngine
 from gramme.node.group_log import Position
-from gramme.node.raft.messages import Configuration, HardState, ReplicaId, Snapshot
-from gramme.node.snapshots import Incomplete, Receiving, load_incomplete, table_ranges
+from gramme.node.raft.messages import (
+    AppendEntries,
+    AppendResponse,
+    Configuration,
+    HardState,
+    Message,
+    ReplicaId,
+    Snapshot,
+)
+from gramme.node.snapshot_exchange import SnapshotExchange
+from gramme.node.snapshots import Incomplete, Range, Receiving, load_incomplete, table_ranges
 from gramme.partitions import TOKEN_SPACE
 from tests.unit.node.fixtures import PLAIN
 
@@ -52,3 +63,40 @@ async def test_snapshot_that_came_whole_leaves_no_mark() -> None:
 
     assert load_incomplete(engine, SETTINGS.group) is None
     assert not failures
+
+
+class Parts:
+    """A node with nothing but the mark of one replica."""
+
+    def __init__(self) -> None:
+        self.engine = MemoryEngine()
+        mark = msgspec.msgpack.encode(MARK)
+        self.engine.write([Row(Family.RAFT, incomplete_key(SETTINGS.group), mark)])
+        self.said: list[Message] = []
+        self.exchange = SnapshotExchange(self.engine, self, self, self)  # type: ignore[arg-type]
+        assert self.exchange.is_incomplete(SETTINGS.group)
+
+    def disk_failed(self, error: Exception) -> None:
+        raise error
+
+    async def pass_is_over(self) -> None:
+        pass
+
+    def send(self, node: int, group: int, message: Message) -> None:
+        self.said.append(message)
+
+    def log_of(self, group: int) -> Consensus | None:
+        return None
+
+    def ranges_of(self, group: int) -> list[Range]:
+        return table_ranges(SETTINGS)
+
+
+async def test_leader_that_follows_one_that_began_to_ship_is_told_that_there_is_nothing() -> None:
+    made = Parts()
+    first = msgspec.structs.replace(WHOLE, last=False)
+    await made.exchange.take(SETTINGS.group, first)
+
+    made.exchange.heard(2, SETTINGS.group, AppendEntries(ReplicaId(2), ONLY, 4, 9, 3, 9, []))
+
+    assert made.said == [AppendResponse(ONLY, ReplicaId(2), 4, 9, True)]

@@ -78,6 +78,31 @@ def test_a_snapshot_that_failed_is_tried_again() -> None:
     assert cluster.effects(3) == [b"a", b"b", b"c"]
 
 
+def test_who_has_a_snapshot_that_is_said_to_have_failed_is_sent_no_other() -> None:
+    cluster = lagging()
+    asked: list[Message] = []
+
+    def arrives_unheard(message: Message) -> None:
+        if isinstance(message, InstallSnapshot):
+            asked.append(message)
+            cluster[3].step(message)
+            cluster[1].snapshot_failed(THREE)
+
+    def unheard(message: Message) -> bool:
+        answers = isinstance(message, AppendResponse) and message.sender == 3
+        return isinstance(message, InstallSnapshot) or (answers and len(asked) == 1)
+
+    cluster.lose = unheard
+    cluster.drop = arrives_unheard  # type: ignore[method-assign]
+    cluster.tick(4)
+    cluster.lose = lambda message: isinstance(message, InstallSnapshot)
+
+    cluster.tick(4)
+
+    assert len(asked) == 1
+    assert cluster[1].matches()[THREE] == cluster[1].log.last_index
+
+
 def test_a_new_learner_of_a_compacted_group_begins_with_a_snapshot() -> None:
     cluster = lagging()
     cluster.add(4)
