@@ -34,6 +34,16 @@ SAY_EVERY_S = 5.0
 SEEMS_TO_RUN_S = 15.0
 
 
+def replica_of_meta(engine: Engine) -> int:
+    """The id of this node's replica of meta. To be asked when it has joined."""
+    position = load_position(engine, META_GROUP)
+    mark = load_incomplete(engine, META_GROUP)
+    if position is None and mark is not None:
+        position = mark.position
+    assert position is not None, "the node has not joined"
+    return position.replica
+
+
 class Unanswered(Exception):
     """A node could not be asked; the message says why in a few words."""
 

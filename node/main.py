@@ -25,11 +25,11 @@ from gramme.links.services import JOIN, PEER, STATUS, STORAGE
 from gramme.node.cluster import ClusterNode, ClusterSettings
 from gramme.node.engine.directory import DataDirectory, DirectoryRefused
 from gramme.node.engine.rocks import RocksEngine
-from gramme.node.joining import Joining, Unanswered, welcome
+from gramme.node.joining import Joining, Unanswered, replica_of_meta, welcome
 from gramme.node.members import Members
 from gramme.node.opening import LONE_ADVICE, open_rocks
 from gramme.node.service import Routers
-from gramme.node.transport import number_and_directory
+from gramme.node.transport import Who, who_is
 from gramme.start import StartRefused, end_process, log_event, quiet_collector, stop_on_signal
 
 # Letting a node in takes meta an election's time at most, and an entry.
@@ -128,7 +128,7 @@ async def _connected(
     options: NodeOptions, rocks: RocksEngine, directory: DataDirectory, stop: asyncio.Event
 ) -> AsyncIterator[str]:
     security = Security(_secret(options.secret), options.tls)
-    identity = identity_of(options.secret, f"{options.number}.{directory.id}", "node")
+    identity = identity_of(options.secret, str(Who(options.number, directory.id)), "node")
     members = Members(rocks, options.number, directory.id, options.members)
     doors = _Doors(identity, members, directory)
     listener = Listener(
@@ -144,6 +144,8 @@ async def _connected(
         raise StartRefused(str(error)) from error
     try:
         await _join(options, rocks, members, identity, security, stop)
+        who = Who(options.number, directory.id, replica_of_meta(rocks))
+        listener.identity = identity = identity_of(options.secret, str(who), "node")
         node = _node(options, rocks, directory)
         async with _running(
             options, node, doors, Dialler(PEER, identity, security, SystemRandom())
@@ -264,11 +266,11 @@ class _Doors:
 
     async def welcome(self, peer: Identity) -> bytes:
         _same_cluster(self._identity, peer)
-        number, directory = number_and_directory(peer)
+        who = who_is(peer)
         if self._inside is None:
-            return encode_welcome(await welcome(self._members, number, directory))
+            return encode_welcome(await welcome(self._members, who.number, who.directory))
         try:
-            return encode_welcome(await self._inside[0].welcome(number, directory))
+            return encode_welcome(await self._inside[0].welcome(who.number, who.directory))
         except SeamError:
             # It asks again.
             return encode_welcome(Welcome(known=False))

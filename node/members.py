@@ -62,13 +62,22 @@ class Members:
         met = self._engine.get(Family.SYS, node_key(number))
         return None if met is None else met.decode()
 
+    def _replica_of(self, number: int) -> int:
+        """A node's replica of meta, as far as it is known. Those that meta begins with have the numbers of their nodes."""
+        record = self.record(number)
+        return number if record is None else record.replica
+
     def is_gone(self, replica: int, number: int) -> bool:
         """Whether a replica on this node was lost with a directory it had before."""
         record = self.record(number)
         return record is not None and replica < record.since
 
-    def recognise(self, number: int, directory: str) -> None:
-        """Let another node speak if it is the one it was. Raises Refused."""
+    def recognise(self, number: int, directory: str, replica: int = 0) -> None:
+        """Let another node speak if it is the one it was, or has taken its place. Raises Refused.
+
+        `replica` is its replica of meta. Meta gives a later one with every directory, and to nobody else, so whoever has one that
+        is later than all that is known here has been let in since. It may lead meta, and be the only one to tell of that.
+        """
         known = self.directory_of(number)
         if known is None:
             try:
@@ -76,7 +85,7 @@ class Members:
             except WriteStall:
                 # It dials or asks again, and by then there is room.
                 raise NotYet("the disk is behind: who this is cannot be written down now") from None
-        elif known != directory:
+        elif known != directory and replica <= self._replica_of(number):
             raise Refused(
                 f"node {number} is known with another data directory. One that has lost its data is let in "
                 "when it is started with an empty directory and most of the others run"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -32,6 +32,7 @@ QUEUE_BYTES_MAX = 32 << 20
 # A request that another node has not answered by now is asked again, perhaps of another one.
 REQUEST_TIMEOUT_S = 10.0
 NUMBER_DIGITS_MAX = 9
+ID_DIGITS_MAX = 20
 # What a message costs beside its entries.
 MESSAGE_BYTES = 64
 
@@ -50,8 +51,19 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(PeerFrame)
 
 
-# Whether the node of this number, with this data directory, is the one it was. Raises Refused.
-Recognise = Callable[[int, str], None]
+class Who(NamedTuple):
+    """What a node says of itself: its number, the id of its data directory, and its replica of meta, or 0 before it has one."""
+
+    number: int
+    directory: str
+    replica: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.number}.{self.directory}.{self.replica}"
+
+
+# Whether a node is the one it was, or has been let in in its place. Is given what `Who` has, and raises Refused.
+Recognise = Callable[[int, str, int], None]
 
 
 class Listener(Protocol):
@@ -77,7 +89,7 @@ class Transport:
         self._log = log
         self._peers: dict[int, Peer] = {}
         # Raises Refused if a node is not the one it was.
-        self.recognise: Recognise = lambda number, directory: None
+        self.recognise: Recognise = lambda number, directory, replica: None
         # Whether this node may lead: the others are told.
         self.may_lead: Callable[[], bool] = lambda: True
 
@@ -90,13 +102,13 @@ class Transport:
 
     def accept(self, link: Link, identity: Identity) -> Peer:
         """Take the stream of a node that dialled. Raises Refused."""
-        number, directory = number_and_directory(identity)
-        if not 0 < number < self.number:
+        who = who_is(identity)
+        if not 0 < who.number < self.number:
             raise Refused(f"node {self.number} is dialled by nodes of lower numbers only")
-        self.recognise(number, directory)
-        peer = self._peer(number)
+        self.recognise(*who)
+        peer = self._peer(who.number)
         peer.replace_link(link)
-        peer.directory = directory
+        peer.who = who
         return peer
 
     def send(self, node: int, group: int, message: Message) -> None:
@@ -133,7 +145,7 @@ class Transport:
                 number,
                 self._listener,
                 self._log,
-                lambda number, directory: self.recognise(number, directory),
+                lambda number, directory, replica: self.recognise(number, directory, replica),
                 lambda: self.may_lead(),
             )
         return peer
@@ -154,8 +166,8 @@ class Peer:
         self._may_lead = may_lead
         self._recognise = recognise
         self.link: Link | None = None
-        # Of the node behind the link, while that is up.
-        self.directory = ""
+        # The node behind the link, while that is up.
+        self.who: Who | None = None
         self.unfit = False
         self.up_at = self.heard_at = 0.0
         self._listener = listener
@@ -262,24 +274,24 @@ class Peer:
         self.up_at = self.heard_at = asyncio.get_running_loop().time()
         self.unfit = False
         try:
-            number, directory = number_and_directory(peer)
-            if number != self.number:
+            who = who_is(peer)
+            if who.number != self.number:
                 raise Refused(f"the address of node {self.number} is that of node {peer.node}")
-            self._recognise(number, directory)
+            self._recognise(*who)
         except Refused as refusal:
             self._log(str(refusal))
             if self.link is not None:
                 # Dialled again, it may be somebody else's.
                 self.link.reset(str(refusal))
         else:
-            self.directory = directory
+            self.who = who
 
     def recognise_again(self) -> None:
-        if self.link is not None and self.link.up and self.directory:
+        if self.link is not None and self.link.up and self.who is not None:
             try:
-                self._recognise(self.number, self.directory)
+                self._recognise(*self.who)
             except Refused as refusal:
-                self.directory = ""
+                self.who = None
                 self._log(str(refusal))
                 self.link.reset(str(refusal))
 
@@ -318,8 +330,12 @@ class Peer:
         self._listener.lost(self.number, broken=True)
 
 
-def number_and_directory(identity: Identity) -> tuple[int, str]:
-    """A node says its number and the id of its data directory, with a dot between them."""
-    number, _, directory = identity.node.partition(".")
-    is_number = number.isdecimal() and len(number) < NUMBER_DIGITS_MAX
-    return (int(number) if is_number else 0), directory
+def who_is(identity: Identity) -> Who:
+    """Read what a node says of itself. Its number is 0 if that is none."""
+    number, _, rest = identity.node.partition(".")
+    directory, _, replica = rest.partition(".")
+    return Who(_number(number, NUMBER_DIGITS_MAX), directory, _number(replica, ID_DIGITS_MAX))
+
+
+def _number(text: str, digits_max: int) -> int:
+    return int(text) if text.isdecimal() and len(text) < digits_max else 0

@@ -57,7 +57,8 @@ class Listener:
         answerers: Mapping[Call, Answerer] | None = None,
     ) -> None:
         keep_memory()
-        self._identity = identity
+        # May become another one until somebody is let in.
+        self.identity = identity
         self._security = security
         self._limits = limits or Limits()
         self._server: aio.Server | None = None
@@ -114,7 +115,7 @@ class Listener:
                 turned_away.note("a stream", context.peer())
                 await context.abort(turned_away.code, turned_away.reason)
             stream = Stream(service, events, self._limits)
-            await link.carry(context, introduction(self._identity), stream, events, peer)
+            await link.carry(context, introduction(self.identity), stream, events, peer)
         finally:
             self._streams -= 1
 

@@ -28,9 +28,10 @@ from gramme.node.cluster import ClusterNode, ClusterSettings
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.memory import MemoryEngine
 from gramme.node.hosted import Hosted
-from gramme.node.joining import Joining, Unanswered
+from gramme.node.joining import Joining, Unanswered, replica_of_meta
 from gramme.node.members import Members
 from gramme.node.service import Routers
+from gramme.node.transport import Who
 from gramme.partitions import Partition
 from gramme.router.catalog import CatalogEntry
 from gramme.router.main import Tables
@@ -154,7 +155,8 @@ class Process:
     async def run(self) -> None:
         if not self.joined:
             await self._join()
-        identity = Identity("test", f"{self.number}.{self.directory}", "node", 1)
+        who = Who(self.number, self.directory, replica_of_meta(self.disk))
+        identity = Identity("test", str(who), "node", 1)
         async with asyncio.TaskGroup() as tasks:
             self.routers = Routers(self.node, tasks)
             self.node.on_news = self.routers.tell_news

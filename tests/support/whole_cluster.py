@@ -21,11 +21,12 @@ from gramme.links.api import Events, Identity, Link, NotYet, Refused
 from gramme.links.limits import Limits
 from gramme.node.cluster import ClusterNode, ClusterSettings
 from gramme.node.consensus import Consensus
-from gramme.node.joining import Joining, Unanswered, welcome
+from gramme.node.joining import Joining, Unanswered, replica_of_meta, welcome
 from gramme.node.main import JOIN_TIMEOUT_S
 from gramme.node.members import Members
 from gramme.node.raft.messages import Message
 from gramme.node.service import Routers
+from gramme.node.transport import Who
 from gramme.router.main import Tables
 from gramme.router.remote_nodes import RemoteNodes
 from tests.support.cluster import SkewedClock
@@ -114,11 +115,13 @@ class Member:
     async def _live(self, process: Process) -> None:
         cluster = self.cluster
         self._members = Members(self.disk, self.number, self.directory, cluster.addresses)
-        identity = Identity("simulated", f"{self.number}.{self.directory}", "node", 1)
+        identity = Identity("simulated", str(Who(self.number, self.directory)), "node", 1)
         links = SimulatedLinks(
             cluster.streams, identity, cluster.random, self._accept, LIMITS, self.name
         )
         await Joining(self.disk, self._members, self._ask, self._note).run()
+        who = Who(self.number, self.directory, replica_of_meta(self.disk))
+        links.identity = Identity("simulated", str(who), "node", 1)
         node = self.node = self._new_node()
         process.remains += [node, links]
         async with asyncio.TaskGroup() as tasks:

@@ -80,6 +80,27 @@ async def test_a_number_that_is_nobody_elses_is_refused(number: int) -> None:
         await members_in(MemoryEngine()).meet(number, "first")
 
 
+async def test_who_has_a_later_replica_of_meta_has_been_let_in_since() -> None:
+    members = members_in(MemoryEngine())
+    members.recognise(2, "first", 2)
+
+    members.recognise(2, "new", 40)
+
+    with pytest.raises(Refused):
+        members.recognise(2, "wiped")
+    members.recognise(2, "first", 2)
+
+
+async def test_who_was_replaced_is_refused_where_that_is_known() -> None:
+    engine = MemoryEngine()
+    members = members_in(engine)
+    record(engine, 2, MemberRecord("new", 40, since=40))
+
+    with pytest.raises(Refused):
+        members.recognise(2, "before", 30)
+    members.recognise(2, "newer", 50)
+
+
 async def test_what_meta_says_stands_above_what_was_met() -> None:
     engine = MemoryEngine()
     members = members_in(engine)

@@ -12,7 +12,7 @@ from gramme.commands import Get, GetTotals, Totals
 from gramme.errors import InternalServerError, OutcomeUnknown, Unavailable
 from gramme.links.api import Down, Events, Identity, Link, Refused
 from gramme.node.raft.messages import AppendEntries, Entry, EntryKind, Heartbeat, Message, ReplicaId
-from gramme.node.transport import QUEUE_BYTES_MAX, Peer, PeerFrame, Transport
+from gramme.node.transport import QUEUE_BYTES_MAX, Peer, PeerFrame, Transport, Who, who_is
 from tests.support.fake_link import FakeLink
 from tests.unit.node.fixtures import settle
 
@@ -115,10 +115,25 @@ async def test_node_is_dialled_by_those_of_lower_numbers_only(who: str) -> None:
         made.transport.accept(FakeLink(), Identity("test", who, "node", 1))
 
 
+@pytest.mark.parametrize(
+    ("said", "who"),
+    [
+        ("1.disk", Who(1, "disk")),
+        ("1.disk.40", Who(1, "disk", 40)),
+        ("1.disk.x", Who(1, "disk")),
+        ("1.disk." + "9" * 40, Who(1, "disk")),
+        ("", Who(0, "")),
+    ],
+)
+async def test_node_says_who_it_is(said: str, who: Who) -> None:
+    assert who_is(Identity("test", said, "node", 1)) == who
+    assert who_is(Identity("test", str(who), "node", 1)) == who
+
+
 async def test_node_that_is_not_the_one_it_was_is_refused() -> None:
     made = Parts()
 
-    def recognise(number: int, directory: str) -> None:
+    def recognise(number: int, directory: str, replica: int) -> None:
         raise Refused("another disk")
 
     made.transport.recognise = recognise

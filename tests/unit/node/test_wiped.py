@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from gramme.links.api import Refused
 from gramme.node.engine.memory import TOTAL_BYTES
 from gramme.node.group_log import load_position
+from gramme.node.meta import META_GROUP
+from gramme.node.raft.core import Raft
 from tests.support.in_process import Cluster, groups_of, on_cluster
 from tests.unit.node.fixtures import INDEXED, PLAIN
 
@@ -148,6 +150,37 @@ def test_node_that_is_let_in_and_killed_goes_on_where_it_was() -> None:
         await same_everywhere(cluster, groups)
 
     on_cluster(scenario)
+
+
+def test_node_that_was_away_follows_one_that_was_let_in_meanwhile() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        def meta(number: int) -> Raft | None:
+            made = cluster.processes[number]
+            log = made.node.log_of(META_GROUP) if made.joined else None
+            return None if log is None else log.raft
+
+        await cluster.stop(1)
+        await cluster.stop(2)
+        cluster.wipe(2)
+        cluster.start(2)
+        await cluster.until(
+            lambda: (new := meta(2)) is not None and new.is_voter, "node 2 counts again"
+        )
+        new, leader = meta(2), cluster.meta_leader()
+        assert new is not None and leader is not None
+        log = cluster.node(leader).log_of(META_GROUP)
+        assert log is not None
+        log.hand_over(new.replica)
+        await cluster.until(lambda: cluster.meta_leader() == 2, "node 2 leads meta")
+
+        cluster.start(1)
+
+        await cluster.until(
+            lambda: (old := meta(1)) is not None and old.applied_index == new.applied_index,
+            "node 1 follows",
+        )
+
+    on_cluster(scenario, nodes=5)
 
 
 def test_the_directory_that_was_replaced_is_refused() -> None:
