@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import (
+    before,
     client,
     compare,
     idle,
@@ -53,6 +54,7 @@ RUNS: dict[str, Callable[[options.Options, Path, dict[str, str]], report.Report]
     "client": client.run,
     "replicated": replicated_report.run,
     "idle": idle.run,
+    "before": before.run,
 }
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from bench.installed import PEERS
 
 RESULTS = Path(__file__).resolve().parent / "results"
 OPERATIONS = ("GetItem", "PutItem", "UpdateItem", "Query", "BatchWriteItem", "Scan")
-RUNS = ("compare", "scale", "paging", "overload", "links", "client", "replicated", "idle")
+RUNS = ("compare", "scale", "paging", "overload", "links", "client", "replicated", "idle", "before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Options:
     peers: tuple[str, ...]
     items: int
     paged_bytes: int
+    before: str
     data: Path | None
     results: Path
 
@@ -37,6 +38,7 @@ def parse(arguments: list[str] | None = None) -> Options:
     parser.add_argument("--peers", default=",".join(PEERS), help="peers to include; '' for none")
     parser.add_argument("--items", type=int, default=5_000_000, help="items of the large table")
     parser.add_argument("--paged-mb", type=int, default=1000, help="what a Query pages through")
+    parser.add_argument("--before", default="", metavar="COMMIT", help="what to compare with")
     parser.add_argument("--data", type=Path, help="where servers keep their files")
     parser.add_argument("--results", type=Path, help="where results are written")
     parser.add_argument(
@@ -48,6 +50,8 @@ def parse(arguments: list[str] | None = None) -> Options:
     for name, allowed in ((runs, RUNS), (operations, OPERATIONS), (peers, PEERS)):
         if unknown := set(name) - set(allowed):
             parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(allowed)}")
+    if "before" in runs and not given.before:
+        parser.error("before needs --before COMMIT")
     return Options(
         runs=runs,
         seconds=1.0 if given.quick else given.seconds,
@@ -57,6 +61,7 @@ def parse(arguments: list[str] | None = None) -> Options:
         peers=peers,
         items=given.items,
         paged_bytes=given.paged_mb * 1_000_000,
+        before=given.before,
         data=given.data,
         results=given.results or (RESULTS / "raw" if given.quick else RESULTS),
     )

@@ -24,12 +24,13 @@ LIST_TABLES = request_bytes("ListTables", "{}")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A server that can be started: its command line for a port and a data directory."""
+    """A server that can be started: its command line for a port and a data directory, and where that is run."""
 
     name: str
     note: str
     version: str
     command: Callable[[int, Path], list[str]]
+    directory: Path = ROOT
 
 
 class Server:
@@ -52,7 +53,7 @@ class Server:
         started_at = time.monotonic()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command, cwd=self.kind.directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         while not self._answers(probe, accepts):
             if self._process.poll() is not None:
