@@ -26,6 +26,9 @@ from gramme.errors import InternalServerError, OutcomeUnknown, Throttling, Unava
 
 # How often those that wait are looked at; their deadlines are no more exact than this.
 SWEEP_S = 0.25
+# Requests of a turn of the loop that do not wait for its end: a turn that takes in a hundred requests takes long, and
+# the other end could be working meanwhile. So many make the cost of their frame small.
+SLICE_REQUESTS = 16
 # Requests that may wait for one node's answers.
 WAITING_MAX = 50_000
 # Answers that may wait for one process to read them. Beyond it reads are refused, and beyond twice as much the link ends.
@@ -35,10 +38,16 @@ _TOO_MUCH = "Too many answers wait to be read. Try again later."
 
 
 class Calls:
-    """`changed` is called when there is something to take; whoever owns the link then calls `take`, soon."""
+    """`changed` is called when there is something to take; whoever owns the link then calls `take`, soon.
 
-    def __init__(self, changed: Callable[[], None], timeout_s: float) -> None:
+    `urge` is called when there is so much that it had better be sent now, if it can.
+    """
+
+    def __init__(
+        self, changed: Callable[[], None], urge: Callable[[], None], timeout_s: float
+    ) -> None:
         self._changed = changed
+        self._urge = urge
         self._timeout_s = timeout_s
         self._number = 0
         self._unsent: list[Request] = []
@@ -60,7 +69,9 @@ class Calls:
             raise Unavailable("too many requests wait for this node")
         number = self.next_number()
         self._unsent.append(Request(number, group, epoch, strong, command, id, term))
-        if len(self._unsent) == 1:
+        if not len(self._unsent) % SLICE_REQUESTS:
+            self._urge()
+        elif len(self._unsent) == 1:
             self._changed()
         return self.wait_for(number)
 

@@ -2,7 +2,8 @@
 
 To the replica of a partition it is what the commit loop is to one without others: it takes entries in rounds. A round of
 entries is proposed, goes into the logs of a quorum, comes back committed, is applied, and only then are those answered
-who wait for it. One round of a group is under way at a time, and the next one fills meanwhile, as in the commit loop.
+who wait for it. A few rounds of a group are under way at a time, so that while followers flush one the leader evaluates the
+next; they are applied, and answered, in their order.
 
 To the commit loop it is a group that has something to write: entries of the log, votes, effects. To the core of Raft it
 is the shell that does what a Ready asks for, in the order `raft/ready.py` demands.
@@ -51,6 +52,9 @@ from gramme.node.reads import Reads
 
 # What may wait to be proposed before writers are told to come back later. The core takes as much again.
 FILLING_BYTES_MAX = 8 << 20
+# Rounds of a group under way at a time. With one, leader, followers and routers would each wait for all the others; with
+# many, rounds would be small, and each of them costs everybody a frame and a flush.
+ROUNDS_MAX = 4
 # Effects written as one piece: less than the commit loop writes at once.
 PIECE_BYTES = 256 << 10
 
@@ -118,7 +122,8 @@ class Consensus:
         # Ships a snapshot of what is applied, and reports to the core how that went.
         self.on_snapshot_due: Callable[[InstallSnapshot], None] = self._refuse_snapshot
         self._filling = Round()
-        self._under_way: UnderWay | None = None
+        # In their order. Only the last one may have entries that wait.
+        self._under_way: deque[UnderWay] = deque()
         # Where replicas are that have joined, as far as that is not applied here yet.
         self._met: dict[int, int] = {}
         # The term in which this replica leads and may evaluate, or 0.
@@ -208,9 +213,8 @@ class Consensus:
             return
         self.raft.tick()
         self.pump()
-        waiting = self._filling.members if self._under_way is None else self._under_way.waiting
-        if waiting:
-            # Perhaps for a transfer that came to nothing.
+        if self._has_something_to_propose:
+            # Perhaps it waited for a transfer that came to nothing.
             self._commits.enlist(self)
 
     def hear(self, node: int, message: Message) -> None:
@@ -294,25 +298,36 @@ class Consensus:
 
     # Proposing and applying
 
+    @property
+    def _has_something_to_propose(self) -> bool:
+        under_way = self._under_way
+        if under_way and under_way[-1].waiting:
+            return True
+        return len(under_way) < ROUNDS_MAX and bool(self._filling.members)
+
     def _propose(self) -> None:
-        if self.raft.transferring:
+        if self.raft.transferring or not self._has_something_to_propose:
             return
         under_way = self._under_way
-        if under_way is None and self._filling.members:
-            round, self._filling = self._filling, Round()
-            waiting = deque(
-                encode_operations(entry.operations)
-                for member in round.members
-                for entry in member.take(round, shown=False)
-            )
-            under_way = self._under_way = UnderWay(round, waiting)
-        while under_way is not None and under_way.waiting:
+        if not under_way or not under_way[-1].waiting:
+            under_way.append(self._take_round())
+        last = under_way[-1]
+        while last.waiting:
             try:
-                under_way.last_index = self.raft.propose(under_way.waiting[0]).index
+                last.last_index = self.raft.propose(last.waiting[0]).index
             except Refused:
                 # When some of it is applied there is room for more.
                 return
-            under_way.waiting.popleft()
+            last.waiting.popleft()
+
+    def _take_round(self) -> UnderWay:
+        round, self._filling = self._filling, Round()
+        waiting = deque(
+            encode_operations(entry.operations)
+            for member in round.members
+            for entry in member.take(round, shown=False)
+        )
+        return UnderWay(round, waiting)
 
     def _pieces(self, ready: Ready) -> Iterable[Piece]:
         operations: list[Operation] = []
@@ -360,15 +375,13 @@ class Consensus:
     def _applied(self, index: int) -> None:
         self.machine.caught_up()
         under_way = self._under_way
-        if under_way is not None and under_way.waiting:
-            self._commits.enlist(self)
-        elif under_way is not None and under_way.last_index <= index:
-            self._under_way = None
-            for member in under_way.round.members:
+        while under_way and not under_way[0].waiting and under_way[0].last_index <= index:
+            round = under_way.popleft().round
+            for member in round.members:
                 member.settled()
-            under_way.round.flushed.release()
-            if self._filling.members:
-                self._commits.enlist(self)
+            round.flushed.release()
+        if self._has_something_to_propose:
+            self._commits.enlist(self)
         if self.raft.serving and self.leading_term != self.raft.term:
             self.leading_term = self.raft.term
             self.machine.lead(self.raft.term)
@@ -395,9 +408,9 @@ class Consensus:
 
     def _lose(self, error: Exception) -> None:
         """Tell everybody who waits: of what is proposed nobody knows what will come, and the rest was not done."""
-        under_way, self._under_way = self._under_way, None
-        if under_way is not None:
-            under_way.round.flushed.fail(OutcomeUnknown())
+        under_way, self._under_way = self._under_way, deque()
+        for each in under_way:
+            each.round.flushed.fail(OutcomeUnknown())
         filling, self._filling = self._filling, Round()
         filling.flushed.fail(error)
         self._reads.refuse_all(error)

@@ -15,6 +15,7 @@ With one member the group needs no log: the effect batch is the log, with the te
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
@@ -42,6 +43,7 @@ from gramme.node.engine.keyspace import (
 from gramme.node.evaluate import Outcome, evaluate
 from gramme.node.flushed import Flushed
 from gramme.node.local_pages import LocalPages
+from gramme.node.overlay import Overlay
 from gramme.node.pages import query_range, read_page, scan_range
 from gramme.node.proposals import Commits, Entry, Proposals, Round, next_version
 from gramme.node.request_ids import RequestIds
@@ -113,10 +115,9 @@ class Replica:
         self._has_local = index is None and bool(table.local_indexes)
         self._local_pages = LocalPages(engine, table, self._unflushed)
         self.state_key = state_key(settings.group)
-        # The rows that are proposed: those no round has taken yet, and those of the round that is being committed.
-        self._proposed: dict[bytes, Pending] = {}
-        self._taken: dict[bytes, Pending] = {}
-        self._taken_entries: list[Entry] = []
+        # The rows that are proposed, and the state after each round under way.
+        self._overlay: Overlay[Pending] = Overlay()
+        self._under_way: deque[ReplicaState] = deque()
         # The round whose rows the engine may show though they are not flushed, and their tokens once somebody asks.
         self._written_round: Round | None = None
         self._written_tokens: set[bytes] | None = None
@@ -178,7 +179,7 @@ class Replica:
             return None
         if token:
             if self._written_tokens is None:
-                self._written_tokens = {key[:TOKEN_BYTES] for key in self._taken}
+                self._written_tokens = {key[:TOKEN_BYTES] for key in self._overlay.taken}
             if token not in self._written_tokens:
                 return None
         return visible.flushed
@@ -308,7 +309,7 @@ class Replica:
         round = proposals.add(entry, size_bytes)
         if id:
             self._request_ids.propose(id, outcome.written, round)
-        self._proposed[key] = Pending(stored, version, round)
+        self._overlay.proposed[key] = Pending(stored, version, round)
         return round
 
     def _check_entry(self, new: bytes | None) -> None:
@@ -323,7 +324,7 @@ class Replica:
 
     def _pending(self, key: bytes) -> Pending | None:
         """The newest proposed row, if it is not flushed yet."""
-        return self._proposed.get(key) or self._taken.get(key)
+        return self._overlay.get(key)
 
     # What the tailers' half of the replica builds on, in `node/tail/`
 
@@ -388,22 +389,24 @@ class Replica:
             await self._written_round.flushed
 
     def remember(self, key: bytes, pending: Pending) -> None:
-        self._proposed[key] = pending
+        self._overlay.proposed[key] = pending
 
     # What the commit loop tells, or the log
 
     def take(self, round: Round, *, shown: bool) -> list[Entry]:
         self._written_round = round if shown else None
-        self._taken, self._proposed = self._proposed, {}
+        self._overlay.take()
         self._request_ids.take()
         self._written_tokens = None
-        self._taken_entries = self._proposals.take()
-        return self._taken_entries
+        entries = self._proposals.take()
+        last = entries[-1].state
+        assert last is not None
+        self._under_way.append(last)
+        return entries
 
     def settled(self) -> None:
-        last = self._taken_entries[-1].state
-        assert last is not None
-        self._taken, self._taken_entries = {}, []
+        last = self._under_way.popleft()
+        self._overlay.settled()
         self._request_ids.settled()
         self._written_round = None
         self.flushed_state = last
@@ -417,14 +420,15 @@ class Replica:
         self._proposals.restart(msgspec.structs.replace(self.flushed_state, term=term))
 
     def follow(self) -> None:
-        self._proposed, self._taken, self._taken_entries = {}, {}, []
+        self._overlay.clear()
+        self._under_way.clear()
         self._request_ids.clear()
         self._work_by(self.applied_settings())
         self._proposals.restart(self.flushed_state)
 
     def caught_up(self) -> None:
         """Entries of the log have been applied, perhaps of another leader's."""
-        if not self._taken_entries:
+        if not self._under_way:
             self._load()
             for notify in self.on_flushed:
                 notify()

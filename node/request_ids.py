@@ -18,6 +18,7 @@ from gramme.clock import Clock
 from gramme.commands import Written
 from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import ReplicaSettings, token_bound
+from gramme.node.overlay import Overlay
 from gramme.node.proposals import Round
 from gramme.partitions import TOKEN_BYTES
 
@@ -45,13 +46,12 @@ class RequestIds:
         self._engine = engine
         self._clock = clock
         self._prefix = prefix
-        # As with the rows of items: what no round has taken yet, and what the one being committed has.
-        self._proposed: dict[bytes, tuple[Written, Round]] = {}
-        self._taken: dict[bytes, tuple[Written, Round]] = {}
+        # As with the rows of items.
+        self._under_way: Overlay[tuple[Written, Round]] = Overlay()
 
     def find(self, id: bytes, key: bytes) -> tuple[Written, Round | None] | None:
         """What was answered to the write of this id, and the round that it is still waiting for."""
-        under_way = self._proposed.get(id) or self._taken.get(id)
+        under_way = self._under_way.get(id)
         if under_way is not None:
             return under_way
         raw = self._engine.get(Family.DEDUPE, self._prefix + key[:TOKEN_BYTES] + id)
@@ -62,16 +62,16 @@ class RequestIds:
         return Row(Family.DEDUPE, self._prefix + key[:TOKEN_BYTES] + id, done)
 
     def propose(self, id: bytes, written: Written, round: Round) -> None:
-        self._proposed[id] = written, round
+        self._under_way.proposed[id] = written, round
 
     def take(self) -> None:
-        self._taken, self._proposed = self._proposed, {}
+        self._under_way.take()
 
     def settled(self) -> None:
-        self._taken = {}
+        self._under_way.settled()
 
     def clear(self) -> None:
-        self._taken, self._proposed = {}, {}
+        self._under_way.clear()
 
 
 class Proposer(Protocol):

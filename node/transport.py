@@ -172,7 +172,7 @@ class Peer:
         self.up_at = self.heard_at = 0.0
         self._listener = listener
         self._log = log
-        self.calls = Calls(self._stir, REQUEST_TIMEOUT_S)
+        self.calls = Calls(self._stir, self._stir, REQUEST_TIMEOUT_S)
         # Messages with their groups and sizes.
         self._messages: deque[tuple[int, Message, int]] = deque()
         self._message_bytes = 0

@@ -49,7 +49,7 @@ class NodeLink:
         self.link: Link | None = None
         # Why it is down; None while it is up and before it was tried.
         self.down: Down | None = None
-        self.calls = Calls(self._stir, ANSWER_S)
+        self.calls = Calls(self._stir, self._hurry, ANSWER_S)
         self._on_news = on_news
         self._on_down = on_down
         self._administration: list[tuple[int, bytes]] = []
@@ -77,6 +77,10 @@ class NodeLink:
         if not self._scheduled and (self.link is None or self.link.idle or not self.link.up):
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
+
+    def _hurry(self) -> None:
+        if self.link is not None and self.link.idle:
+            self._flush()
 
     def _flush(self) -> None:
         self._scheduled = False

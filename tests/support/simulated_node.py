@@ -362,9 +362,6 @@ class Wires:
 
 def let_go(consensus: Consensus) -> None:
     """Nobody in a dead process waits for anything. Its tasks cannot be cancelled while they wait for a round."""
-    rounds = [consensus._filling]
-    if consensus._under_way is not None:
-        rounds.append(consensus._under_way.round)
-    for round in rounds:
+    for round in [consensus._filling, *(each.round for each in consensus._under_way)]:
         if not round.flushed.done():
             round.flushed.abandon()

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from gramme import calls as module
-from gramme.calls import Calls
+from gramme.calls import SLICE_REQUESTS, Calls
 from gramme.codec.frame import FRAME_BYTES, OPERATIONS_MAX, Answer, Request, decode_requests
 from gramme.commands import Get, GetTotals, Totals
 from gramme.errors import NotLeader, OutcomeUnknown, Unavailable
@@ -36,10 +36,14 @@ def on_virtual_time(test: Callable[[Parts], Awaitable[None]]) -> Callable[[], No
 class Parts:
     def __init__(self) -> None:
         self.changes = 0
-        self.calls = Calls(self._changed, TIMEOUT_S)
+        self.urges = 0
+        self.calls = Calls(self._changed, self._urge, TIMEOUT_S)
 
     def _changed(self) -> None:
         self.changes += 1
+
+    def _urge(self) -> None:
+        self.urges += 1
 
     def ask(self) -> asyncio.Future[Totals]:
         return self.calls.ask(10, 1, True, GetTotals())
@@ -58,6 +62,18 @@ async def test_answers_are_matched_in_any_order(made: Parts) -> None:
     made.calls.answered([Answer(other.number, Totals(2, 2)), Answer(one.number, Totals(1, 1))])
 
     assert (await first, await second) == (Totals(1, 1), Totals(2, 2))
+
+
+@on_virtual_time
+async def test_owner_is_urged_whenever_a_slice_is_full(made: Parts) -> None:
+    asked = [made.ask() for _ in range(2 * SLICE_REQUESTS - 1)]
+    assert (made.changes, made.urges) == (1, 1)
+
+    asked.append(made.ask())
+
+    assert (made.changes, made.urges) == (1, 2)
+    made.calls.answered([Answer(request.number, Totals(1, 1)) for request in made.sent()])
+    await asyncio.gather(*asked)
 
 
 @on_virtual_time

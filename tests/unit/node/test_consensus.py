@@ -13,6 +13,7 @@ from gramme.errors import ConditionalCheckFailed, NotLeader, OutcomeUnknown
 from gramme.expressions.placeholders import Placeholders
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import item_row
+from gramme.node.consensus import ROUNDS_MAX
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.keyspace import log_entry_key, table_prefix
 from gramme.node.engine.memory import TOTAL_BYTES
@@ -37,6 +38,15 @@ def an_entry(term: int, index: int, id: str = "") -> Entry:
         key, version = table_prefix(GROUP) + put.key, Version(index, 0)
         operations.append(item_row(key, put.item, put.size, version, Stamp(index, 0)))
     return Entry(term, index, EntryKind.NORMAL, encode_operations(operations))
+
+
+async def rounds_of_one(made: Lone, count: int) -> list[asyncio.Task[Written]]:
+    """Writes of different items, each begun when the one before has gone as far as it can."""
+    writes = []
+    for number in range(count):
+        writes.append(asyncio.ensure_future(made.replica.write(a_put(f"{count}-{number}"))))
+        await settle()
+    return writes
 
 
 def indexes(made: Lone) -> list[int]:
@@ -125,17 +135,67 @@ async def test_a_put_is_answered_once_a_majority_has_flushed_it(own_flush: str) 
 async def test_when_leadership_ends_what_is_under_way_is_unknown_and_the_rest_not_done() -> None:
     async with lone() as made:
         await made.lead()
-        under_way = asyncio.ensure_future(made.replica.write(a_put("a")))
-        await settle()
-        waiting = asyncio.ensure_future(made.replica.write(a_put("b")))
-        await settle()
+        under_way = await rounds_of_one(made, ROUNDS_MAX)
+        (waiting,) = await rounds_of_one(made, 1)
 
         made.receive(Heartbeat(PEER, ME, 2, 0, 0))
 
-        answers = await asyncio.gather(under_way, waiting, return_exceptions=True)
-        assert isinstance(answers[0], OutcomeUnknown)
-        assert isinstance(answers[1], NotLeader)
-        assert answers[1].hint == PEER
+        answers = await asyncio.gather(*under_way, waiting, return_exceptions=True)
+        assert [type(answer) for answer in answers] == [OutcomeUnknown] * ROUNDS_MAX + [NotLeader]
+        assert isinstance(answers[-1], NotLeader)
+        assert answers[-1].hint == PEER
+
+
+async def test_rounds_are_under_way_together_and_no_more_of_them_than_the_bound() -> None:
+    async with lone() as made:
+        await made.lead()
+        before = made.consensus.raft.log.last_index
+        writes = await rounds_of_one(made, ROUNDS_MAX + 2)
+        assert made.consensus.raft.log.last_index == before + ROUNDS_MAX
+
+        await made.acknowledge()
+
+        # What waited shares a round.
+        assert made.consensus.raft.log.last_index == before + ROUNDS_MAX + 1
+        assert [write.done() for write in writes] == [True] * ROUNDS_MAX + [False] * 2
+        await made.acknowledge()
+        await asyncio.gather(*writes)
+
+
+async def test_rounds_are_answered_as_they_are_committed() -> None:
+    async with lone() as made:
+        await made.lead()
+        first, second = await rounds_of_one(made, 2)
+        last = made.consensus.raft.log.last_index
+
+        made.receive(AppendResponse(PEER, ME, made.consensus.raft.term, last - 1))
+        await settle()
+
+        assert (first.done(), second.done()) == (True, False)
+        assert (made.stored("2-0") is None, made.stored("2-1") is None) == (False, True)
+        await made.acknowledge()
+        await second
+
+
+async def test_a_write_meets_what_earlier_rounds_under_way_did() -> None:
+    async with lone() as made:
+        await made.lead()
+        puts = [a_put("a", n="1"), a_put("b", n="1"), a_put("a", n="2")]
+        writes = []
+        for put in puts:
+            writes.append(asyncio.ensure_future(made.replica.write(put)))
+            await settle()
+        absent = Placeholders(None, None).condition("attribute_not_exists(id)")
+        only_new = msgspec.structs.replace(a_put("a"), condition=absent, show_item_on_failure=True)
+        refused = asyncio.ensure_future(made.replica.write(only_new))
+        await made.acknowledge()
+        made.receive(made.heartbeat())
+
+        with pytest.raises(ConditionalCheckFailed) as failure:
+            await refused
+
+        assert failure.value.item == a_put("a", n="2").item
+        await asyncio.gather(*writes)
 
 
 async def test_a_follower_writes_nothing() -> None:
