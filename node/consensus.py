@@ -13,6 +13,7 @@ What a leader proposed and has not seen applied when it ceases to lead may take 
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -50,11 +51,14 @@ from gramme.node.raft.refusals import Refused
 from gramme.node.raft.settings import Settings
 from gramme.node.reads import Reads
 
+SETTINGS = Settings(eager_commits=False)
 # What may wait to be proposed before writers are told to come back later. The core takes as much again.
 FILLING_BYTES_MAX = 8 << 20
 # Rounds of a group under way at a time. With one, leader, followers and routers would each wait for all the others; with
 # many, rounds would be small, and each of them costs everybody a frame and a flush.
 ROUNDS_MAX = 4
+# Followers hear of a burst's last round after this time, or twice as much: each round tells of those before it.
+TELL_S = 0.02
 # Effects written as one piece: less than the commit loop writes at once.
 PIECE_BYTES = 256 << 10
 
@@ -107,7 +111,7 @@ class Consensus:
         self._send = send
         self._log = GroupLog(engine, group)
         self.raft = Raft(
-            settings or Settings(),
+            settings or SETTINGS,
             position.replica,
             position.configuration,
             self._log.hard_state(),
@@ -130,6 +134,7 @@ class Consensus:
         self.leading_term = 0
         self._closed = False
         self._pumping = False
+        self._telling = False
         self._todo: list[Ready] = []
         self._collected: list[Ready] = []
         self._compacted: list[Operation] = []
@@ -382,12 +387,30 @@ class Consensus:
             round.flushed.release()
         if self._has_something_to_propose:
             self._commits.enlist(self)
+        elif not under_way:
+            self._tell_soon()
         if self.raft.serving and self.leading_term != self.raft.term:
             self.leading_term = self.raft.term
             self.machine.lead(self.raft.term)
             self.on_leader()
         if self._log.is_long:
             self._compact(index)
+
+    def _tell_soon(self) -> None:
+        if not self._telling and self.raft.owes_commit:
+            self._telling = True
+            asyncio.get_running_loop().call_later(TELL_S, self._tell, self.raft.log.last_index)
+
+    def _tell(self, last_index: int) -> None:
+        self._telling = False
+        if self._closed or self._under_way:
+            return
+        if last_index != self.raft.log.last_index:
+            # There was a round meanwhile, which told of those before it. Perhaps there will be another.
+            self._tell_soon()
+        elif self.raft.owes_commit:
+            self.raft.tell_commit()
+            self.pump()
 
     def _compact(self, applied: int) -> None:
         needed = min(self.raft.matches().values(), default=applied)

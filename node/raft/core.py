@@ -130,6 +130,16 @@ class Raft(Proposer):
             self._leadership.heartbeat_elapsed = 0
             self._leadership.heartbeat()
 
+    @property
+    def owes_commit(self) -> bool:
+        """Whether this replica leads and a follower does not know all that is committed."""
+        return self._leadership is not None and self._leadership.owes_commit()
+
+    def tell_commit(self) -> None:
+        """Tell followers what is committed, now. Otherwise the next entries tell them, or the next heartbeat."""
+        if self._leadership is not None:
+            self._leadership.telling = self._leadership.stirred = True
+
     def campaign(self) -> None:
         """Run for election now, as time does for who hears no leader. A group's only voter need not wait for time."""
         if self.role is Role.LEADER:

@@ -20,7 +20,7 @@ from gramme.node.raft.messages import (
     Snapshot,
     TimeoutNow,
 )
-from gramme.node.raft.progress import PROBE, REPLICATE, SNAPSHOT, Progress
+from gramme.node.raft.progress import PROBE, REPLICATE, SNAPSHOT, UNTOLD, Progress
 from gramme.node.raft.quorum import majority, reached_by_majority
 from gramme.node.raft.reads import Reads
 from gramme.node.raft.settings import Settings
@@ -55,6 +55,8 @@ class Leader:
         self.transfer_to = NOBODY
         # There may be something to send.
         self.stirred = True
+        # What is committed is told even to those who are sent no entries.
+        self.telling = False
         self.heartbeat_elapsed = 0
         self.adopt_configuration()
 
@@ -109,6 +111,12 @@ class Leader:
         found: Found | None = None
         for member, progress in self.progress.items():
             found = self._replicate_to(member, progress, applied, found)
+        self.telling = False
+
+    def owes_commit(self) -> bool:
+        """Whether a follower has everything but the news that it is committed."""
+        committed = self._log.committed
+        return any(progress.commit_sent < committed for progress in self.progress.values())
 
     def heartbeat(self) -> None:
         committed, newest_round = self._log.committed, self.reads.newest_round
@@ -125,7 +133,9 @@ class Leader:
             first = progress.next
             room = progress.may_send(settings)
             more = room and first <= log.last_index
-            tell = progress.commit_sent < log.committed
+            told = progress.commit_sent
+            telling = self.telling or settings.eager_commits or told == UNTOLD
+            tell = telling and told < log.committed
             if not more and not (tell and (room or progress.state is REPLICATE)):
                 break
             previous_term = log.term(first - 1)

@@ -27,6 +27,10 @@ REPLICATE = ProgressState.REPLICATE
 SNAPSHOT = ProgressState.SNAPSHOT
 
 
+# Instead of a commit index: send an append even if it says nothing.
+UNTOLD = -1
+
+
 class Progress:
     """Of one follower, learner or voter. `match` only grows as long as the leader leads."""
 
@@ -51,8 +55,8 @@ class Progress:
         # Last index and size of each append in flight.
         self.in_flight: deque[tuple[int, int]] = deque()
         self.in_flight_bytes = 0
-        # The commit index it was last told, or -1: tell it anyway.
-        self.commit_sent = -1
+        # The commit index it was last told, or UNTOLD.
+        self.commit_sent = UNTOLD
         # It answered since the leader last checked its quorum.
         self.active = False
         # The newest round of reads it has answered.
@@ -110,7 +114,7 @@ class Progress:
 
     def poke(self) -> None:
         """Send it an append even if there is nothing to say and no room: its answer shows what was lost."""
-        self.commit_sent = -1
+        self.commit_sent = UNTOLD
 
     def unreachable(self) -> None:
         if self.state is REPLICATE:

@@ -21,6 +21,10 @@ class Settings:
     pre_vote: bool = True
     check_quorum: bool = True
 
+    # Followers are told at once of what is committed. Otherwise by the next entries, by a heartbeat, or when the shell says so:
+    # each append of its own costs a frame there, another one back, and the work of both ends.
+    eager_commits: bool = True
+
     # One append is one piece of work for the follower's loop: about a millisecond of decoding and writing.
     append_bytes_max: int = 256 << 10
     # Per follower: enough to fill a link of a millisecond, little enough to hold for a follower that stalls.

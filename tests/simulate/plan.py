@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
-from gramme.node.raft.settings import Settings
+from gramme.node.consensus import SETTINGS
 from tests.simulate.troubles import Trouble
 from tests.support.cluster import Shape
 from tests.support.simulated_disk import Habits
@@ -17,7 +17,8 @@ REST_S_MAX = 60.0
 # Where the faults left too little time for that, clients go on after them.
 OPERATIONS_MIN = 550
 
-TINY = Settings(
+TINY = replace(
+    SETTINGS,
     append_bytes_max=300,
     in_flight_appends_max=2,
     in_flight_bytes_max=1_000,
@@ -27,7 +28,8 @@ TINY = Settings(
     waiting_reads_max=4,
     read_rounds_max=1,
 )
-SMALL = Settings(
+SMALL = replace(
+    SETTINGS,
     append_bytes_max=2_000,
     in_flight_appends_max=4,
     in_flight_bytes_max=8_000,
@@ -88,7 +90,7 @@ def plan_of(seed: int) -> Plan:
             spares=random.randint(1, 2) if membership else 0,
             groups=groups,
             streams=random.random() < 0.5,
-            raft=random.choice([Settings(), Settings(), SMALL, TINY]),
+            raft=random.choice([SETTINGS, SETTINGS, SMALL, TINY]),
             habits=Habits(flush_s=random.choice([(0.0002, 0.002), (0.001, 0.02), (0.005, 0.05)])),
         ),
         tuple(troubles),

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from gramme.clock import VirtualClock
 from gramme.codec.item import body_of
 from gramme.node.commit import CommitLoop
-from gramme.node.consensus import Consensus
+from gramme.node.consensus import SETTINGS, Consensus
 from gramme.node.engine.api import Family
 from gramme.node.engine.keyspace import decode_state, state_key, table_prefix
 from gramme.node.group_log import Position, load_position
@@ -101,6 +101,9 @@ class Lone:
         stored = self.engine.get(Family.ITEM, table_prefix(GROUP) + key_of(id))
         return None if stored is None else body_of(stored)
 
+    def appends(self) -> list[AppendEntries]:
+        return [message for message in self.sent if isinstance(message, AppendEntries)]
+
     def heartbeat(self) -> HeartbeatResponse:
         """A peer's answer to the newest heartbeat."""
         beats = [message for message in self.sent if isinstance(message, Heartbeat)]
@@ -118,7 +121,7 @@ def new_engine() -> GatedEngine:
 async def lone(
     engine: GatedEngine | None = None, settings: Settings | None = None
 ) -> AsyncIterator[Lone]:
-    made = Lone(engine or new_engine(), settings or Settings())
+    made = Lone(engine or new_engine(), settings or SETTINGS)
     async with asyncio.TaskGroup() as tasks:
         loop = tasks.create_task(made.commits.run())
         try:

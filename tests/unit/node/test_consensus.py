@@ -13,7 +13,7 @@ from gramme.errors import ConditionalCheckFailed, NotLeader, OutcomeUnknown
 from gramme.expressions.placeholders import Placeholders
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import item_row
-from gramme.node.consensus import ROUNDS_MAX
+from gramme.node.consensus import ROUNDS_MAX, TELL_S
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.keyspace import log_entry_key, table_prefix
 from gramme.node.engine.memory import TOTAL_BYTES
@@ -175,6 +175,22 @@ async def test_rounds_are_answered_as_they_are_committed() -> None:
         assert (made.stored("2-0") is None, made.stored("2-1") is None) == (False, True)
         await made.acknowledge()
         await second
+
+
+async def test_followers_hear_soon_of_the_last_round_of_a_burst() -> None:
+    async with lone() as made:
+        await made.lead()
+        write = asyncio.ensure_future(made.replica.write(a_put("a")))
+        await settle()
+        await made.acknowledge()
+        await write
+        committed = made.consensus.raft.log.committed
+        assert max(append.commit for append in made.appends()) < committed
+
+        await asyncio.sleep(3 * TELL_S)
+
+        told = [append for append in made.appends() if append.commit == committed]
+        assert [(append.to, append.entries) for append in told] == [(PEER, [])]
 
 
 async def test_a_write_meets_what_earlier_rounds_under_way_did() -> None:

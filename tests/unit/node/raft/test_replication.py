@@ -199,6 +199,41 @@ def test_followers_learn_of_a_commit_without_waiting_for_a_heartbeat() -> None:
     assert cluster.effects(3) == [b"a"]
 
 
+def test_a_commit_is_told_by_the_next_entries_if_it_need_not_be_told_at_once() -> None:
+    cluster = Cluster(settings=Settings(eager_commits=False))
+    cluster.elect(1)
+
+    cluster.propose(b"a")
+    assert cluster.effects(3) == []
+    cluster.propose(b"b")
+
+    assert cluster.effects(3) == [b"a"]
+    assert cluster[1].owes_commit
+
+
+def test_a_commit_is_told_when_the_shell_asks_for_it() -> None:
+    cluster = Cluster(settings=Settings(eager_commits=False))
+    cluster.elect(1)
+    cluster.propose(b"a")
+
+    cluster[1].tell_commit()
+    cluster.settle()
+
+    assert [cluster.effects(replica) for replica in (2, 3)] == [[b"a"]] * 2
+    assert not cluster[1].owes_commit
+
+
+def test_a_commit_is_told_by_a_heartbeat_if_by_nothing_else() -> None:
+    cluster = Cluster(settings=Settings(eager_commits=False))
+    cluster.elect(1)
+    cluster.propose(b"a")
+
+    cluster[1].heartbeat()
+    cluster.settle()
+
+    assert cluster.effects(3) == [b"a"]
+
+
 def test_a_learner_gets_everything_and_counts_for_nothing() -> None:
     cluster = Cluster(2, learners=[3, 4])
     cluster.elect(1)
