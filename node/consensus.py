@@ -14,21 +14,19 @@ What a leader proposed and has not seen applied when it ceases to lead may take 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
 
 import msgspec
 
-from gramme.errors import NotLeader, OutcomeUnknown, Throttling
+from gramme.errors import NotLeader, Throttling
 from gramme.node.commit import CommitLoop, Piece
 from gramme.node.engine.api import Engine, Operation
 from gramme.node.group_log import (
     GroupLog,
     Position,
     decode_operations,
-    encode_operations,
     position_row,
 )
 from gramme.node.proposals import Member, Round
@@ -50,13 +48,11 @@ from gramme.node.raft.ready import Ready, Role, SoftState
 from gramme.node.raft.refusals import Refused
 from gramme.node.raft.settings import Settings
 from gramme.node.reads import Reads
+from gramme.node.rounds import Rounds
 
 SETTINGS = Settings(eager_commits=False)
 # What may wait to be proposed before writers are told to come back later. The core takes as much again.
 FILLING_BYTES_MAX = 8 << 20
-# Rounds of a group under way at a time. With one, leader, followers and routers would each wait for all the others; with
-# many, rounds would be small, and each of them costs everybody a frame and a flush.
-ROUNDS_MAX = 4
 # Followers hear of a burst's last round after this time, or twice as much: each round tells of those before it.
 TELL_S = 0.02
 # Effects written as one piece: less than the commit loop writes at once.
@@ -82,14 +78,6 @@ class Machine(Member, Protocol):
     def caught_up(self) -> None:
         """Entries have been applied."""
         ...
-
-
-class UnderWay(msgspec.Struct):
-    """A round that is being proposed: its entries that the core had no room for yet, and the index of the last other."""
-
-    round: Round
-    waiting: deque[bytes]
-    last_index: int = 0
 
 
 class Consensus:
@@ -125,9 +113,7 @@ class Consensus:
         self.on_leader: Callable[[], None] = lambda: None
         # Ships a snapshot of what is applied, and reports to the core how that went.
         self.on_snapshot_due: Callable[[InstallSnapshot], None] = self._refuse_snapshot
-        self._filling = Round()
-        # In their order. Only the last one may have entries that wait.
-        self._under_way: deque[UnderWay] = deque()
+        self.rounds = Rounds(self.raft.propose)
         # Where replicas are that have joined, as far as that is not applied here yet.
         self._met: dict[int, int] = {}
         # The term in which this replica leads and may evaluate, or 0.
@@ -165,7 +151,7 @@ class Consensus:
     def admit(self) -> None:
         if not self.serving:
             raise self.not_leader()
-        if self._filling.size_bytes > FILLING_BYTES_MAX:
+        if self.rounds.filling.size_bytes > FILLING_BYTES_MAX:
             raise Throttling(_TOO_MUCH)
         self._commits.admit()
 
@@ -175,9 +161,8 @@ class Consensus:
             refused = Round()
             refused.flushed.fail(self.not_leader())
             return refused
-        self._filling.members.append(member)
         self._commits.enlist(self)
-        return self._filling
+        return self.rounds.join(member)
 
     async def confirm(self) -> None:
         """Return once all is applied that was answered anywhere before this call. Raises NotLeader."""
@@ -218,7 +203,7 @@ class Consensus:
             return
         self.raft.tick()
         self.pump()
-        if self._has_something_to_propose:
+        if self.rounds.have_something:
             # Perhaps it waited for a transfer that came to nothing.
             self._commits.enlist(self)
 
@@ -270,8 +255,8 @@ class Consensus:
     def collect(self) -> Iterable[Piece]:
         if self._closed:
             return
-        if self.serving:
-            self._propose()
+        if self.serving and not self.raft.transferring:
+            self.rounds.propose()
         self.pump()
         self._collected, self._todo = self._todo, []
         for ready in self._collected:
@@ -302,37 +287,6 @@ class Consensus:
         self.pump()
 
     # Proposing and applying
-
-    @property
-    def _has_something_to_propose(self) -> bool:
-        under_way = self._under_way
-        if under_way and under_way[-1].waiting:
-            return True
-        return len(under_way) < ROUNDS_MAX and bool(self._filling.members)
-
-    def _propose(self) -> None:
-        if self.raft.transferring or not self._has_something_to_propose:
-            return
-        under_way = self._under_way
-        if not under_way or not under_way[-1].waiting:
-            under_way.append(self._take_round())
-        last = under_way[-1]
-        while last.waiting:
-            try:
-                last.last_index = self.raft.propose(last.waiting[0]).index
-            except Refused:
-                # When some of it is applied there is room for more.
-                return
-            last.waiting.popleft()
-
-    def _take_round(self) -> UnderWay:
-        round, self._filling = self._filling, Round()
-        waiting = deque(
-            encode_operations(entry.operations)
-            for member in round.members
-            for entry in member.take(round, shown=False)
-        )
-        return UnderWay(round, waiting)
 
     def _pieces(self, ready: Ready) -> Iterable[Piece]:
         operations: list[Operation] = []
@@ -379,15 +333,10 @@ class Consensus:
 
     def _applied(self, index: int) -> None:
         self.machine.caught_up()
-        under_way = self._under_way
-        while under_way and not under_way[0].waiting and under_way[0].last_index <= index:
-            round = under_way.popleft().round
-            for member in round.members:
-                member.settled()
-            round.flushed.release()
-        if self._has_something_to_propose:
+        self.rounds.applied(index)
+        if self.rounds.have_something:
             self._commits.enlist(self)
-        elif not under_way:
+        elif not self.rounds:
             self._tell_soon()
         if self.raft.serving and self.leading_term != self.raft.term:
             self.leading_term = self.raft.term
@@ -403,7 +352,7 @@ class Consensus:
 
     def _tell(self, last_index: int) -> None:
         self._telling = False
-        if self._closed or self._under_way:
+        if self._closed or self.rounds:
             return
         if last_index != self.raft.log.last_index:
             # There was a round meanwhile, which told of those before it. Perhaps there will be another.
@@ -430,12 +379,7 @@ class Consensus:
         self.on_leader()
 
     def _lose(self, error: Exception) -> None:
-        """Tell everybody who waits: of what is proposed nobody knows what will come, and the rest was not done."""
-        under_way, self._under_way = self._under_way, deque()
-        for each in under_way:
-            each.round.flushed.fail(OutcomeUnknown())
-        filling, self._filling = self._filling, Round()
-        filling.flushed.fail(error)
+        self.rounds.lose(error)
         self._reads.refuse_all(error)
 
     def _begin_read(self, context: int) -> None:

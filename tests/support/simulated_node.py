@@ -362,6 +362,4 @@ class Wires:
 
 def let_go(consensus: Consensus) -> None:
     """Nobody in a dead process waits for anything. Its tasks cannot be cancelled while they wait for a round."""
-    for round in [consensus._filling, *(each.round for each in consensus._under_way)]:
-        if not round.flushed.done():
-            round.flushed.abandon()
+    consensus.rounds.abandon()

@@ -13,7 +13,7 @@ from gramme.errors import ConditionalCheckFailed, NotLeader, OutcomeUnknown
 from gramme.expressions.placeholders import Placeholders
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import item_row
-from gramme.node.consensus import ROUNDS_MAX, TELL_S
+from gramme.node.consensus import TELL_S
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.keyspace import log_entry_key, table_prefix
 from gramme.node.engine.memory import TOTAL_BYTES
@@ -26,6 +26,7 @@ from gramme.node.raft.messages import (
     HeartbeatResponse,
 )
 from gramme.node.raft.settings import Settings
+from gramme.node.rounds import ROUNDS_MAX
 from tests.unit.node.fixtures import GatedEngine, a_delete, a_put, key_of, settle
 from tests.unit.node.lone import GROUP, ME, PEER, Lone, lone
 

@@ -24,6 +24,7 @@ from gramme.node.raft.messages import (
 )
 from gramme.node.snapshot_exchange import SnapshotExchange
 from gramme.node.snapshots import Incomplete, Range, Receiving, load_incomplete, table_ranges
+from gramme.node.space import Room
 from gramme.partitions import TOKEN_SPACE
 from tests.unit.node.fixtures import PLAIN
 
@@ -72,6 +73,7 @@ class Parts:
         self.engine = MemoryEngine()
         mark = msgspec.msgpack.encode(MARK)
         self.engine.write([Row(Family.RAFT, incomplete_key(SETTINGS.group), mark)])
+        self.room = Room()
         self.said: list[Message] = []
         self.exchange = SnapshotExchange(self.engine, self, self, self)  # type: ignore[arg-type]
         assert self.exchange.is_incomplete(SETTINGS.group)
