@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,14 @@ NODES = 3
 LAUNCHER = "gramme cluster"
 ASK_ATTEMPTS = 5
 ASK_INTERVAL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rounds of ReadIndex that there were, and entries in the logs."""
+
+    read_rounds: int
+    entries: int
 
 
 class Unanswered(Exception):
@@ -68,8 +77,8 @@ class Cluster:
             time.sleep(ASK_INTERVAL_S)
         raise Unanswered(f"{self.name}: {said}")
 
-    def read_rounds(self) -> int:
-        return read_rounds(self.status())
+    def counts(self) -> Counts:
+        return counts_of(self.status())
 
     def _command(self, port: int, data: Path) -> list[str]:
         return [
@@ -87,11 +96,12 @@ def is_served(answer: Answer) -> bool:
     return answer.status == 200
 
 
-def read_rounds(status: dict[str, Any]) -> int:
-    """Rounds of ReadIndex of the bench's table, of all its replicas since they were started."""
-    return sum(
-        replica["read_rounds"] or 0
-        for partition in status["partitions"]
-        if partition["table"] == TABLE
-        for replica in partition["replicas"]
+def counts_of(status: dict[str, Any]) -> Counts:
+    """Of the bench's table, since its nodes were started."""
+    replicas = [
+        partition["replicas"] for partition in status["partitions"] if partition["table"] == TABLE
+    ]
+    return Counts(
+        sum(one["read_rounds"] or 0 for partition in replicas for one in partition),
+        sum(max(one["applied"] or 0 for one in partition) for partition in replicas),
     )

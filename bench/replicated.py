@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import etcd
-from bench.cluster import Cluster
+from bench.cluster import Cluster, Counts
 from bench.compare import DATASET, QUIET_S, QUIET_TIMEOUT_S, WARM_UP_S
 from bench.fill import fill
 from bench.load import Cell, Sample
@@ -34,11 +34,11 @@ Contestant = Cluster | etcd.Etcd
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One measurement of one contestant: beside the cell, the CPU of each process and the rounds of ReadIndex."""
+    """One measurement of one contestant: beside the cell, the CPU of each process, and what they counted meanwhile."""
 
     cell: Cell
     cpu_s: Mapping[str, float]
-    read_rounds: int | None
+    counts: Counts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,9 @@ class Row:
     p50_ms: float
     p99_ms: float
     cpu_us: Mapping[str, float]
+    # Null where it is not known, or makes no sense.
     rounds_per_read: float | None
+    puts_per_entry: float | None
     client_busy: float
     others_busy: float
     void: str
@@ -175,16 +177,18 @@ def run_rounds(options: Options, clusters: Sequence[Cluster], peer: etcd.Etcd | 
 def measure(
     contestant: Contestant, operation: str, connections: int, seconds: float, seed: int
 ) -> Part:
-    counted = contestant if operation == STRONG and isinstance(contestant, Cluster) else None
-    rounds_before = counted.read_rounds() if counted else 0
+    began = contestant.counts() if isinstance(contestant, Cluster) else None
     before, machine_before = contestant.cpu_by_process(), machine_cpu_seconds()
     sample = loads(contestant)[operation](connections, seconds, seed)
     after, machine_after = contestant.cpu_by_process(), machine_cpu_seconds()
     used = {name: after[name] - before[name] for name in after}
     total = sum(used.values())
     others_cpu_s = machine_after - machine_before - total - sample.client_cpu_s
-    rounds = counted.read_rounds() - rounds_before if counted else None
-    return Part(Cell(sample, total, others_cpu_s, 0), used, rounds)
+    counts = None
+    if isinstance(contestant, Cluster) and began is not None:
+        ended = contestant.counts()
+        counts = Counts(ended.read_rounds - began.read_rounds, ended.entries - began.entries)
+    return Part(Cell(sample, total, others_cpu_s, 0), used, counts)
 
 
 def row_of(contestant: str, operation: str, connections: int, parts: Sequence[Part]) -> Row:
@@ -205,7 +209,8 @@ def row_of(contestant: str, operation: str, connections: int, parts: Sequence[Pa
             )
             for name in parts[0].cpu_s
         },
-        rounds_per_read=rounds_per_read(parts),
+        rounds_per_read=rounds_per_read(parts) if operation == STRONG else None,
+        puts_per_entry=puts_per_entry(parts) if operation == PUT else None,
         client_busy=median(sample.client_cpu_s / sample.seconds for sample in samples),
         others_busy=median(part.cell.others_busy for part in parts),
         void=next((sample.void for sample in samples if sample.void), ""),
@@ -214,8 +219,14 @@ def row_of(contestant: str, operation: str, connections: int, parts: Sequence[Pa
 
 def rounds_per_read(parts: Sequence[Part]) -> float | None:
     counted = [
-        part.read_rounds / max(1, part.cell.sample.answers)
-        for part in parts
-        if part.read_rounds is not None
+        part.counts.read_rounds / max(1, part.cell.sample.answers) for part in parts if part.counts
+    ]
+    return median(counted) if counted else None
+
+
+def puts_per_entry(parts: Sequence[Part]) -> float | None:
+    """How many puts share an entry, and with it a flush and a round of messages."""
+    counted = [
+        part.cell.sample.answers / max(1, part.counts.entries) for part in parts if part.counts
     ]
     return median(counted) if counted else None

@@ -119,8 +119,10 @@ def put_table(result: Result) -> Table:
         if row.operation == PUT:
             against = ratio(result, row.contestant, row.connections)
             to_etcd = f"{against:.2f}x" if against else ""
-            rows.append((row.contestant, str(row.connections), *rates(row), to_etcd))
-    return Table("Puts of 1 KB", ("", "connections", *RATE_COLUMNS, "to etcd"), rows)
+            shared = f"{row.puts_per_entry:.1f}" if row.puts_per_entry else ""
+            rows.append((row.contestant, str(row.connections), *rates(row), to_etcd, shared))
+    columns = ("", "connections", *RATE_COLUMNS, "to etcd", "puts per log entry")
+    return Table("Puts of 1 KB", columns, rows)
 
 
 def read_table(result: Result) -> Table:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import replicated_report as reported
-from bench.cluster import name_of, read_rounds
+from bench.cluster import Counts, counts_of, name_of
 from bench.load import Cell, Sample
 from bench.options import parse
 from bench.replicated import EVENTUAL, PUT, STRONG, Part, Result, Row, row_of
@@ -15,10 +15,10 @@ from bench.workloads import Dataset, point_read
 ONE, FOUR = name_of(1), name_of(4)
 
 
-def a_part(answers: int = 1000, rounds: int | None = None) -> Part:
+def a_part(answers: int = 1000, counts: Counts | None = None) -> Part:
     sample = Sample(answers, 0, 0, "", 2.0, 1.0, 3.0, 9.0, client_cpu_s=0.5)
     used = {"node-1": 0.2, "node-2": 0.1, "node-3": 0.1, "router-1": 0.3}
-    return Part(Cell(sample, sum(used.values()), 0.0, 0), used, rounds)
+    return Part(Cell(sample, sum(used.values()), 0.0, 0), used, counts)
 
 
 def a_row(
@@ -32,10 +32,21 @@ def a_row(
     cpu_us = {"node-1": 90.0, "node-2": 40.0, "node-3": 50.0}
     if contestant != "etcd":
         cpu_us["router-1"] = 70.0
-    rates = (per_second, per_second, per_second)
-    shares = (0.1, 0.0)
     return Row(
-        contestant, operation, connections, *rates, 1.0, 2.0, cpu_us, rounds_per_read, *shares, void
+        contestant=contestant,
+        operation=operation,
+        connections=connections,
+        per_second=per_second,
+        per_second_least=per_second,
+        per_second_most=per_second,
+        p50_ms=1.0,
+        p99_ms=2.0,
+        cpu_us=cpu_us,
+        rounds_per_read=rounds_per_read,
+        puts_per_entry=None,
+        client_busy=0.1,
+        others_busy=0.0,
+        void=void,
     )
 
 
@@ -56,15 +67,28 @@ RESULT = a_result(
 
 
 def test_a_row_has_the_median_of_each_process() -> None:
-    row = row_of(ONE, STRONG, 128, [a_part(1000, 50), a_part(2000, 50), a_part(4000, 4000)])
+    row = row_of(ONE, PUT, 128, [a_part(1000), a_part(2000), a_part(4000)])
 
     assert (row.per_second_least, row.per_second, row.per_second_most) == (500, 1000, 2000)
     assert row.cpu_us["router-1"] == pytest.approx(150)
-    assert row.rounds_per_read == pytest.approx(0.05)
 
 
-def test_what_has_no_rounds_of_reads_shows_none() -> None:
-    assert row_of("etcd", PUT, 32, [a_part()]).rounds_per_read is None
+@pytest.mark.parametrize(
+    ("operation", "rounds_per_read", "puts_per_entry"),
+    [(PUT, None, 10.0), (STRONG, 0.05, None), (EVENTUAL, None, None)],
+)
+def test_what_is_counted_belongs_to_an_operation(
+    operation: str, rounds_per_read: float | None, puts_per_entry: float | None
+) -> None:
+    row = row_of(ONE, operation, 128, [a_part(1000, Counts(read_rounds=50, entries=100))])
+
+    assert (row.rounds_per_read, row.puts_per_entry) == (rounds_per_read, puts_per_entry)
+
+
+def test_etcd_counts_nothing() -> None:
+    row = row_of("etcd", PUT, 32, [a_part()])
+
+    assert (row.rounds_per_read, row.puts_per_entry) == (None, None)
 
 
 def test_the_promises_are_judged_on_one_number_of_partitions() -> None:
@@ -101,13 +125,20 @@ def test_the_cpu_of_a_row_is_told_by_kind_of_process() -> None:
     assert reported.cpu_cells(a_row("etcd", PUT, 32, 1.0)) == ["180", "", "90", "45"]
 
 
-def test_rounds_are_those_of_the_tables_replicas() -> None:
-    def partition(table: str, *rounds: int | None) -> dict[str, object]:
-        return {"table": table, "replicas": [{"read_rounds": each} for each in rounds]}
+def test_counts_are_those_of_the_tables_replicas() -> None:
+    def partition(table: str, *counted: tuple[int | None, int | None]) -> dict[str, object]:
+        replicas = [{"read_rounds": rounds, "applied": applied} for rounds, applied in counted]
+        return {"table": table, "replicas": replicas}
 
-    status = {"partitions": [partition("", 9), partition("bench", 3, None), partition("bench", 4)]}
+    status = {
+        "partitions": [
+            partition("", (9, 9)),
+            partition("bench", (3, 100), (None, None), (1, 98)),
+            partition("bench", (4, 10)),
+        ]
+    }
 
-    assert read_rounds(status) == 7
+    assert counts_of(status) == Counts(read_rounds=8, entries=110)
 
 
 def test_a_strong_read_asks_to_be_one() -> None:
