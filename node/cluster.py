@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gramme.clock import Clock
-from gramme.codec.exchange import News
 from gramme.codec.frame import Answer, Request
 from gramme.codec.join import Welcome
+from gramme.codec.news import News
 from gramme.codec.status import NodeStatus
 from gramme.commands import (
     Administration,
@@ -70,6 +70,7 @@ from gramme.node.raft.messages import NOBODY, Message, ReplicaId
 from gramme.node.snapshot_exchange import SnapshotExchange
 from gramme.node.snapshots import Range, table_ranges
 from gramme.node.status import node_status
+from gramme.node.table_news import NOTHING, TableNews
 from gramme.node.table_records import FIRST_EPOCH
 from gramme.node.transport import Transport
 
@@ -137,6 +138,7 @@ class ClusterNode:
         )
         if not self._is_incomplete(META_GROUP):
             self._copy.open()
+        self._table_news = TableNews()
         # Told when tables may have changed.
         self.on_news: Callable[[], None] = lambda: None
 
@@ -213,6 +215,7 @@ class ClusterNode:
         """Meta may have changed."""
         self.transport.recognise_again()
         self._hosting.follow()
+        self._table_news.update(self._meta.index, self._meta.records())
         self.on_news()
 
     # Tables
@@ -230,13 +233,12 @@ class ClusterNode:
         """Whether this node has a copy of meta, and so can tell routers of tables."""
         return self._copy.log is not None
 
-    def news(self) -> News:
-        return News(
-            self._meta.index,
-            self._settings.seed,
-            list(self._meta.records()),
-            dict(self._settings.members),
-        )
+    def news(self, since: int = NOTHING) -> News:
+        """What has changed of the tables since an index of meta's log."""
+        records, gone, is_all = self._table_news.since(since)
+        members = dict(self._settings.members)
+        index = self._table_news.index
+        return News(index, self._settings.seed, records, members, gone, is_all)
 
     def status(self, version: str, data_bytes: int) -> NodeStatus:
         """How this node is, for who runs the cluster."""

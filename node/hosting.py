@@ -112,18 +112,14 @@ class Hosting:
         """Have the replicas that meta places here, and no others."""
         if self.feeding is None:
             return
-        wanted: dict[int, tuple[TableRecord, ReplicaSettings]] = {
-            settings.group: (record, settings)
-            for record in self._records()
-            for settings in settings_of(record)
-        }
+        wanted = {group: record for record in self._records() for group in record.placement}
         for group in [group for group in self.hosted if group not in wanted]:
             self._remove(group)
         founding: list[Operation] = []
         for group in [group for group in self._founding if group not in wanted]:
             del self._founding[group]
             founding += last_log_rows(group)
-        for group, (record, _) in wanted.items():
+        for group, record in wanted.items():
             hosted = self.hosted.get(group)
             if hosted is None:
                 founding += self._host(record, group)

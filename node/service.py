@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Protocol
 
 from gramme.calls import Answers
 from gramme.codec.catalog import decode_administration, encode_outcome
-from gramme.codec.exchange import News, ToRouter, decode_to_node, encode_exchange
+from gramme.codec.exchange import ToRouter, decode_to_node, encode_exchange
 from gramme.codec.frame import FRAME_BYTES, Answer, BadFrame, Request, decode_requests
+from gramme.codec.news import News, Part, parts_of
 from gramme.commands import Administration
 from gramme.errors import (
     GrammeError,
@@ -21,6 +22,7 @@ from gramme.errors import (
 )
 from gramme.links.api import Down, Identity, Link
 from gramme.model.table import Table
+from gramme.node.table_news import NOTHING
 
 # Commands to meta of one router that may be under way: they are rare.
 ADMINISTRATION_MAX = 100
@@ -37,7 +39,9 @@ class Service(Protocol):
 
     async def administer(self, command: Administration) -> Table: ...
 
-    def news(self) -> News: ...
+    def news(self, since: int) -> News:
+        """All of them, if `since` is negative."""
+        ...
 
 
 class Routers:
@@ -101,6 +105,9 @@ class RouterLink:
         self._answers = Answers()
         self._outcomes: list[tuple[int, bytes]] = []
         self._has_news = False
+        # The news that are being told, and up to which index of meta's log this router was told.
+        self._parts: Iterator[Part] | None = None
+        self._told = NOTHING
         # The router has asked whether anybody is there.
         self._owes_a_word = False
         self._scheduled = False
@@ -129,24 +136,41 @@ class RouterLink:
         self._scheduled = False
         if not self._has_something_to_say:
             return
-        self._owes_a_word = False
+        owed, self._owes_a_word = self._owes_a_word, False
         answers = self._answers.take()
         outcomes: list[tuple[int, bytes]] = []
         news = None
         # An answer that is as large as a frame may be has one of its own.
         if len(answers) <= FRAME_BYTES:
             outcomes, self._outcomes = self._outcomes, []
-            news = self._service.news() if self._has_news else None
-            self._has_news = False
+            if self._has_news or self._parts is not None:
+                news = self._next_part()
+        if not (answers or outcomes or news or owed):
+            return
         if not self._link.send(encode_exchange(ToRouter(answers, outcomes, news))):
             # A router that does not read its answers must ask again.
             self._link.reset("too much waits to be read")
         elif self._has_something_to_say:
             self._stir()
 
+    def _next_part(self) -> Part | None:
+        """What is to be told next of the tables. What has changed since is told when that is done."""
+        if self._parts is None:
+            self._has_news = False
+            news = self._service.news(self._told)
+            self._told = news.index
+            if not (news.is_all or news.records or news.gone):
+                return None
+            self._parts = parts_of(news)
+        part = next(self._parts)
+        if part.is_last:
+            self._parts = None
+        return part
+
     @property
     def _has_something_to_say(self) -> bool:
-        return bool(self._answers or self._outcomes or self._has_news or self._owes_a_word)
+        to_tell = self._has_news or self._parts is not None
+        return bool(self._answers or self._outcomes or to_tell or self._owes_a_word)
 
     def _administer(self, number: int, encoded: bytes) -> None:
         try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import SystemRandom
 
 from gramme.clock import SystemClock
-from gramme.codec.exchange import News
+from gramme.codec.news import News
 from gramme.links.api import Identity
 from gramme.links.dialler import Dialler
 from gramme.links.security import Security
@@ -130,13 +130,14 @@ class Tables:
     def learn(self, news: News) -> None:
         if self.catalog is None:
             self.catalog = Catalog(news.seed)
-        tables = {record.table.id: record.table for record in news.records}
-        for id in [id for id in self._known if id not in tables]:
-            self.catalog.drop(self._known.pop(id))
+        for id in news.gone:
+            gone = self._known.pop(id, None)
+            if gone is not None:
+                self.catalog.drop(gone)
         for record in news.records:
             if self._known.get(record.table.id) != record.table:
                 self.catalog.put(entry_of(record))
-        self._known = tables
+                self._known[record.table.id] = record.table
         self._first.set()
 
     def refuse(self, why: str) -> None:

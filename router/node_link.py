@@ -15,8 +15,9 @@ from typing import Any
 
 from gramme.calls import Calls
 from gramme.codec.catalog import decode_outcome, encode_administration
-from gramme.codec.exchange import News, ToNode, decode_to_router, encode_exchange
+from gramme.codec.exchange import ToNode, decode_to_router, encode_exchange
 from gramme.codec.frame import BadFrame, decode_answers
+from gramme.codec.news import Gathering, News
 from gramme.commands import Administration
 from gramme.errors import OutcomeUnknown, Unavailable
 from gramme.links.api import Down, Identity, Link
@@ -56,6 +57,7 @@ class NodeLink:
         self._scheduled = False
         # Why the process behind the address is not the node it should be.
         self._mistaken = ""
+        self._gathering = Gathering()
         self._looking = False
         self._heard = False
         self._quiet_looks = 0
@@ -136,6 +138,7 @@ class NodeLink:
 
     def on_up(self, peer: Identity) -> None:
         self.down = None
+        self._gathering = Gathering()
         self._forget_silence()
         number = peer.node.partition(".")[0]
         known, self._mistaken = self._mistaken, ""
@@ -155,6 +158,7 @@ class NodeLink:
         try:
             said = decode_to_router(frame)
             answers = decode_answers(said.answers) if said.answers else []
+            news = None if said.news is None else self._gathering.add(said.news)
         except BadFrame:
             if self.link is not None:
                 self.link.reset("that was no frame")
@@ -162,8 +166,8 @@ class NodeLink:
         self.calls.answered(answers)
         for number, outcome in said.outcomes:
             self.calls.settle(number, _outcome(outcome))
-        if said.news is not None:
-            self._on_news(said.news)
+        if news is not None:
+            self._on_news(news)
 
     def on_idle(self) -> None:
         if not self._scheduled:

@@ -13,8 +13,10 @@ from contextlib import suppress
 from random import Random
 from typing import Any, Protocol
 
-from gramme.codec.exchange import News
+from msgspec.structs import replace
+
 from gramme.codec.frame import REQUEST_ID_BYTES
+from gramme.codec.news import News
 from gramme.commands import (
     Administration,
     AlterTable,
@@ -44,7 +46,7 @@ from gramme.errors import (
     Unavailable,
 )
 from gramme.links.api import Dial
-from gramme.model.table import Table
+from gramme.model.table import Table, TableRecord
 from gramme.partitions import Partition
 from gramme.router.node_link import ANSWER_S, NodeLink
 
@@ -61,17 +63,23 @@ HINTS_MAX = 2
 class Learner(Protocol):
     """Whoever keeps the tables that the nodes tell of."""
 
-    def learn(self, news: News) -> None: ...
+    def learn(self, news: News) -> None:
+        """Take what has changed. All tables that are gone are named."""
+        ...
 
 
 class RemoteNodes:
-    """`Nodes` over links. `learner` is given every piece of news that is not older than the last."""
+    """`Nodes` over links. `learner` is given every piece of news that is not older than the last.
+
+    News of changes suit whatever is known here: who tells them has told the same router, by news that were taken or older
+    than what was known, of all that was before.
+    """
 
     def __init__(self, random: Random, learner: Learner) -> None:
         self._random = random
         self._learner = learner
         self._news: asyncio.Event = asyncio.Event()
-        self._tables: dict[int, Table] = {}
+        self._records: dict[int, TableRecord] = {}
         self._links: dict[int, NodeLink] = {}
         self._news_index = -1
         self._placement: dict[int, list[int]] = {}
@@ -103,19 +111,27 @@ class RemoteNodes:
         if news.index < self._news_index:
             return
         self._news_index = news.index
-        self._placement = {
-            group: list(placed.values())
-            for record in news.records
-            for group, placed in record.placement.items()
-        }
-        self._tables = {record.table.id: record.table for record in news.records}
-        for known in (self._leaders, self._terms):
-            for group in [group for group in known if group not in self._placement]:
-                if group != META:
-                    del known[group]
-        self._learner.learn(news)
+        gone = news.gone
+        if news.is_all:
+            there = {record.table.id for record in news.records}
+            gone = [id for id in self._records if id not in there]
+        for id in gone:
+            self._place(self._records.pop(id, None), None)
+        for record in news.records:
+            self._place(self._records.get(record.table.id), record)
+            self._records[record.table.id] = record
+        self._learner.learn(replace(news, gone=gone, is_all=False))
         self._news.set()
         self._news = asyncio.Event()
+
+    def _place(self, before: TableRecord | None, now: TableRecord | None) -> None:
+        placement = {} if now is None else now.placement
+        for group in () if before is None else before.placement:
+            if group not in placement:
+                for known in (self._placement, self._leaders, self._terms):
+                    known.pop(group, None)
+        for group, placed in placement.items():
+            self._placement[group] = list(placed.values())
 
     # Nodes
 
@@ -185,7 +201,8 @@ class RemoteNodes:
                     await self._news.wait()
 
     def _shows(self, command: Administration, table: Table) -> bool:
-        known = self._tables.get(table.id)
+        record = self._records.get(table.id)
+        known = None if record is None else record.table
         match command:
             case CreateTable():
                 return known is not None

@@ -1,7 +1,7 @@
 """What a frame between a router and a node holds: requests one way, answers the other, and now and then news of the tables.
 
-Requests and answers are as in `frame.py`, commands to meta and their outcomes as in `catalog.py`: opaque here, so that what is
-wrong with one of them spoils nothing else.
+Requests and answers are as in `frame.py`, commands to meta and their outcomes as in `catalog.py`, news as in `news.py`: opaque
+here, so that what is wrong with one of them spoils nothing else.
 """
 
 from __future__ import annotations
@@ -9,19 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from gramme.codec.frame import BadFrame
+from gramme.codec.news import Part
 from gramme.codec.untrusted import UNREADABLE, decode_untrusted
-from gramme.model.table import TableRecord
-
-
-class News(msgspec.Struct, frozen=True, array_like=True):
-    """All that a node knows of tables and nodes, as of an index of meta's log. Older news than one has are to be ignored."""
-
-    index: int
-    # The seed of the cluster's hash.
-    seed: bytes
-    records: list[TableRecord]
-    # The address of each node, by its number.
-    addresses: dict[int, str]
 
 
 class ToNode(msgspec.Struct, array_like=True):
@@ -33,7 +22,7 @@ class ToNode(msgspec.Struct, array_like=True):
 class ToRouter(msgspec.Struct, array_like=True):
     answers: bytes = b""
     outcomes: list[tuple[int, bytes]] = []
-    news: News | None = None
+    news: Part | None = None
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -179,6 +179,8 @@ def decode_state(raw: bytes) -> ReplicaState:
 
 _changes = msgspec.msgpack.Encoder()
 _change_decoder = msgspec.msgpack.Decoder(Change)
+_settings_decoder = msgspec.msgpack.Decoder(ReplicaSettings)
+_table_decoder = msgspec.msgpack.Decoder(TableRecord)
 
 
 def encode_change(change: Change) -> bytes:
@@ -194,7 +196,7 @@ def encode_settings(settings: ReplicaSettings) -> bytes:
 
 
 def decode_settings(raw: bytes) -> ReplicaSettings:
-    return msgspec.msgpack.decode(raw, type=ReplicaSettings)
+    return _settings_decoder.decode(raw)
 
 
 def encode_tombstone(source: int, version: Version) -> bytes:
@@ -222,4 +224,4 @@ def encode_table(record: TableRecord) -> bytes:
 
 
 def decode_table(raw: bytes) -> TableRecord:
-    return msgspec.msgpack.decode(raw, type=TableRecord)
+    return _table_decoder.decode(raw)

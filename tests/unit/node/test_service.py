@@ -9,15 +9,17 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from gramme.codec.catalog import decode_outcome, encode_administration
-from gramme.codec.exchange import News, ToNode, ToRouter, decode_to_router, encode_exchange
+from gramme.codec.exchange import ToNode, ToRouter, decode_to_router, encode_exchange
 from gramme.codec.frame import Answer, Request, decode_answers, encode_requests
+from gramme.codec.news import PART_BYTES, Gathering, News
 from gramme.commands import Administration, DeleteTable, Found, Get, Written
 from gramme.errors import InternalServerError, OutcomeUnknown, ResourceNotFound, Throttling
 from gramme.links.api import Down, Identity
-from gramme.model.table import Table
+from gramme.model.table import Table, TableRecord
 from gramme.node.service import ADMINISTRATION_MAX, RouterLink, Routers
+from gramme.node.table_news import TableNews
 from tests.support.fake_link import FakeLink
-from tests.unit.node.fixtures import settle
+from tests.unit.node.fixtures import PLAIN, settle
 
 DROP = DeleteTable("0" * 12, "local", "plain")
 DROP_ENCODED = encode_administration(DROP)
@@ -33,7 +35,8 @@ class FakeService:
         self.administered: list[Administration] = []
         self.outcome: Exception = ResourceNotFound("no such table")
         self.may_go_on = asyncio.Event()
-        self.index = 0
+        self.tables = TableNews()
+        self.change(0)
 
     def asked(self, request: Request, answer: Callable[[Answer], None]) -> None:
         self.asked_for.append(request)
@@ -46,8 +49,12 @@ class FakeService:
         await self.may_go_on.wait()
         raise self.outcome
 
-    def news(self) -> News:
-        return News(self.index, b"seed", [], {})
+    def change(self, index: int, *records: TableRecord) -> None:
+        self.tables.update(index, records)
+
+    def news(self, since: int) -> News:
+        records, gone, is_all = self.tables.since(since)
+        return News(self.tables.index, b"seed", records, {}, gone, is_all)
 
 
 class Parts:
@@ -72,6 +79,22 @@ async def parts() -> AsyncIterator[Parts]:
 
 def said(link: FakeLink) -> list[ToRouter]:
     return [decode_to_router(frame) for frame in link.sent]
+
+
+def told(link: FakeLink) -> list[News]:
+    gathering = Gathering()
+    news = [gathering.add(frame.news) for frame in said(link) if frame.news]
+    return [one for one in news if one is not None]
+
+
+def ids(news: News) -> tuple[list[int], list[int]]:
+    """Of the tables that are new or changed, and of those that are gone."""
+    return [record.table.id for record in news.records], news.gone
+
+
+def a_record(id: int, size: int = 0) -> TableRecord:
+    table = msgspec.structs.replace(PLAIN, id=id, name=f"t{id}", echo={"text": "x" * size})
+    return TableRecord(table, (), {})
 
 
 def answers(link: FakeLink) -> list[Answer]:
@@ -142,6 +165,7 @@ async def test_what_is_no_frame_ends_the_link_and_leaves_nothing_behind() -> Non
 
         assert link.resets
         router.on_down(Down("reset"))
+        made.service.change(1, a_record(1))
         made.routers.tell_news()
         await settle()
         assert (len(said(link)), len(said(other))) == (1, 2)
@@ -185,12 +209,65 @@ async def test_news_come_when_a_router_connects_and_whenever_they_change() -> No
     async with parts() as made:
         link, _ = made.connect()
         await settle()
-        made.service.index = 7
+        made.service.change(7, a_record(1))
 
         made.routers.tell_news()
         await settle()
 
-        assert [frame.news.index for frame in said(link) if frame.news] == [0, 7]
+        assert [(news.index, news.is_all) for news in told(link)] == [(0, True), (7, False)]
+
+
+async def test_nothing_is_said_if_nothing_has_changed() -> None:
+    async with parts() as made:
+        link, _ = made.connect()
+        await settle()
+        made.service.change(7)
+
+        made.routers.tell_news()
+        await settle()
+
+        assert len(link.sent) == 1
+
+
+async def test_each_router_is_told_what_has_changed_since_it_was_told_last() -> None:
+    async with parts() as made:
+        first, _ = made.connect("first")
+        await settle()
+        made.service.change(1, a_record(1))
+        made.routers.tell_news()
+        second, _ = made.connect("second")
+        await settle()
+
+        made.service.change(2, a_record(1), a_record(2))
+        made.routers.tell_news()
+        await settle()
+        made.service.change(3, a_record(2))
+        made.routers.tell_news()
+        await settle()
+
+        assert [ids(news) for news in told(first)] == [([], []), ([1], []), ([2], []), ([], [1])]
+        assert [ids(news) for news in told(second)] == [([1], []), ([2], []), ([], [1])]
+
+
+async def test_news_of_many_tables_leave_in_many_frames_with_answers_among_them() -> None:
+    async with parts() as made:
+        made.service.change(1, *(a_record(id, 1_000) for id in range(1, 2_001)))
+        link, router = made.connect()
+        link.busy = True
+        await settle()
+        router.on_frame(asking(a_request(1)))
+        made.service.change(2, a_record(1))
+        made.routers.tell_news()
+        while len(told(link)) < 2:
+            router.on_idle()
+            await settle()
+
+        assert max(map(len, link.sent)) < 1.1 * PART_BYTES
+        everything, change = told(link)
+        assert ids(everything) == (list(range(1, 2_001)), [])
+        assert ids(change) == ([1], list(range(2, 2_001)))
+        assert [answer.number for answer in answers(link)] == [1]
+        assert said(link)[1].answers
 
 
 async def test_news_that_change_while_a_frame_is_written_are_told_once() -> None:
@@ -198,14 +275,15 @@ async def test_news_that_change_while_a_frame_is_written_are_told_once() -> None
         link, router = made.connect()
         await settle()
         link.busy = True
-        for made.service.index in (1, 2, 3):
+        for index in (1, 2, 3):
+            made.service.change(index, a_record(index))
             made.routers.tell_news()
         await settle()
 
         link.busy = False
         router.on_idle()
 
-        assert [frame.news.index for frame in said(link) if frame.news] == [0, 3]
+        assert [news.index for news in told(link)] == [0, 3]
 
 
 async def test_commands_to_meta_are_refused_beyond_the_bound_and_nothing_else_suffers() -> None:
@@ -332,10 +410,10 @@ async def test_router_that_dials_again_is_not_heard_by_its_link_of_before() -> N
 
         assert first.closed is not None
         assert another.closed is second.closed is None
-        made.routers.tell_news()
         await settle()
         assert [len(said(link)) for link in (first, another, second)] == [0, 1, 1]
         router.on_down(Down("gone"))
+        made.service.change(1, a_record(1))
         made.routers.tell_news()
         await settle()
         assert [len(said(link)) for link in (first, another, second)] == [0, 2, 1]

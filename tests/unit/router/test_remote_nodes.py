@@ -12,8 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from gramme.codec.catalog import encode_outcome
-from gramme.codec.exchange import News, ToRouter, decode_to_node, encode_exchange
+from gramme.codec.exchange import ToRouter, decode_to_node, encode_exchange
 from gramme.codec.frame import Answer, Request, decode_requests, encode_answers
+from gramme.codec.news import News, parts_of
 from gramme.commands import (
     AllWritten,
     AlterTable,
@@ -132,8 +133,11 @@ class Parts:
         self.news.append(news)
 
     def tell(self, index: int, *records: TableRecord, node: int = 1) -> None:
-        news = News(index, b"seed", list(records), {})
-        self.node(node).events.on_frame(encode_exchange(ToRouter(news=news)))
+        self.tell_news(News(index, b"seed", list(records), {}), node)
+
+    def tell_news(self, news: News, node: int = 1) -> None:
+        for part in parts_of(news):
+            self.node(node).events.on_frame(encode_exchange(ToRouter(news=part)))
 
     def node(self, number: int) -> FakeNode:
         return self.links[number - 1]
@@ -468,6 +472,46 @@ def test_older_news_are_passed_over() -> None:
         made.tell(4, node=2)
 
         assert [news.index for news in made.news] == [1, 5]
+
+    run(story)
+
+
+def test_changes_are_put_to_what_is_known_whoever_told_it() -> None:
+    async def story(made: Parts) -> None:
+        second, third = (
+            TableRecord(replace(TABLE, id=id), (), {}, {group: {1: 1}})
+            for id, group in ((2, 20), (3, 30))
+        )
+        made.tell(5, RECORD, second, node=1)
+        made.tell(4, RECORD, node=2)
+
+        made.tell_news(News(6, b"seed", [second, third], {}, gone=[1], is_all=False), node=2)
+
+        assert made.router._placement == {20: [1], 30: [1]}
+        assert [news.gone for news in made.news] == [[], [], [1]]
+        made.tell(7, third)
+        assert made.router._placement == {30: [1]}
+        assert made.news[-1].gone == [2]
+
+    run(story)
+
+
+def test_news_in_parts_are_taken_together_and_not_across_a_broken_link() -> None:
+    async def story(made: Parts) -> None:
+        records = [
+            TableRecord(replace(TABLE, id=id, echo={"": "x" * 200_000}), (), {}) for id in (2, 3)
+        ]
+        first, last = parts_of(News(2, b"seed", records, {}))
+        link = made.node(1)
+
+        link.events.on_frame(encode_exchange(ToRouter(news=first)))
+        assert [news.index for news in made.news] == [1]
+        link.go_down()
+        link.events.on_up(Identity("test", "1.disk", "node", 1))
+        link.events.on_frame(encode_exchange(ToRouter(news=first)))
+        link.events.on_frame(encode_exchange(ToRouter(news=last)))
+
+        assert [record.table.id for record in made.news[-1].records] == [2, 3]
 
     run(story)
 

@@ -1,0 +1,92 @@
+"""What a node tells routers of the tables: at first all there is, then what has changed, in frames of a bounded size.
+
+A piece of news is told in parts, each in a frame of its own, and is heard when its last part is there. So it needs no room
+beside what else is said, and holds nobody up however many tables there are. Of changes nobody is told twice by the same link;
+who hears of them from several nodes knows by the index which of them knew more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gramme.codec.catalog import decode_record, encode_record
+from gramme.model.table import TableRecord
+
+# What a part holds at most of records, or one record that is larger. Half a millisecond of encoding, or of reading it.
+PART_BYTES = 32 << 10
+# Ids of tables that are gone, in one part.
+PART_GONE = 10_000
+
+
+class News(msgspec.Struct, frozen=True):
+    """What a node knows of tables and nodes, as of an index of meta's log.
+
+    `is_all` tells that there are no other tables. Otherwise it is what has changed since the news before it on the same link:
+    the records that are new or other ones, and the ids of the tables that are `gone`.
+    """
+
+    index: int
+    # The seed of the cluster's hash.
+    seed: bytes
+    records: list[TableRecord]
+    # The address of each node, by its number.
+    addresses: dict[int, str]
+    gone: list[int] = []
+    is_all: bool = True
+
+
+class Part(msgspec.Struct, frozen=True, array_like=True):
+    """A piece of a piece of news, which `is_last` ends. Records are encoded."""
+
+    index: int
+    seed: bytes
+    is_all: bool
+    is_last: bool
+    records: list[bytes] = []
+    gone: list[int] = []
+    addresses: dict[int, str] = {}
+
+
+def parts_of(news: News) -> Iterator[Part]:
+    """Each is encoded when it is asked for."""
+    encoded: list[bytes] = []
+    size = 0
+
+    def part(gone: list[int], *, is_last: bool) -> Part:
+        return Part(
+            *(news.index, news.seed, news.is_all, is_last, encoded, gone),
+            news.addresses if is_last else {},
+        )
+
+    for record in news.records:
+        body = encode_record(record)
+        if encoded and size + len(body) > PART_BYTES:
+            yield part([], is_last=False)
+            encoded, size = [], 0
+        encoded.append(body)
+        size += len(body)
+    gone = news.gone
+    while len(gone) > PART_GONE:
+        yield part(gone[:PART_GONE], is_last=False)
+        encoded, gone = [], gone[PART_GONE:]
+    yield part(gone, is_last=True)
+
+
+class Gathering:
+    """The parts that have come by one link."""
+
+    def __init__(self) -> None:
+        self._records: list[TableRecord] = []
+        self._gone: list[int] = []
+
+    def add(self, part: Part) -> News | None:
+        """The news, once its last part is there. Raises BadFrame."""
+        self._records += [decode_record(encoded) for encoded in part.records]
+        self._gone += part.gone
+        if not part.is_last:
+            return None
+        records, self._records = self._records, []
+        gone, self._gone = self._gone, []
+        return News(part.index, part.seed, records, part.addresses, gone, part.is_all)
