@@ -18,6 +18,8 @@ from gramme.node.engine.api import Engine
 
 # As long as the pauses between one burst of work and the next.
 PAUSE_S = 0.1
+# So many pauses after a disk was low what can be given back still is: the log of a removed table goes before its rows.
+LATELY = 50
 
 
 async def tidy_in_pauses(
@@ -26,12 +28,14 @@ async def tidy_in_pauses(
     """Tidy once after each burst of writes, until cancelled. A disk that fails here fails for writes too."""
     tidied = seen = commits.rounds
     room = commits.room
+    lately = 0
     while True:
         room.look(*engine.space())
         engine.fit(room.left_bytes)
+        lately = LATELY if room.is_low else max(0, lately - 1)
         await asyncio.sleep(PAUSE_S)
         try:
-            if room.is_low:
+            if lately:
                 await engine.relieve()
             elif commits.rounds == seen != tidied:
                 tidied = seen

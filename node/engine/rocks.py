@@ -145,12 +145,13 @@ class RocksEngine:
     def write(self, operations: Iterable[Operation]) -> None:
         batch = rocksdict.WriteBatch(raw_mode=True)
         handles = self._handles
+        removed: list[RangeDelete] = []
         for operation in operations:
             handle = handles[operation.family]
             if isinstance(operation, RangeDelete):
                 batch.delete_range(operation.lower, operation.upper, handle)
                 if operation.family in _OF_TABLES:
-                    self._removed.append(operation)
+                    removed.append(operation)
             elif operation.value is None:
                 batch.delete(operation.key, handle)
             else:
@@ -161,6 +162,8 @@ class RocksEngine:
             if str(error).startswith(_STALL):
                 raise WriteStall from error
             raise
+        # Only now: the reliever's thread may take them at once.
+        self._removed.extend(removed)
 
     async def flush(self) -> None:
         if self._flusher is not None and self._sequence_file is not None:

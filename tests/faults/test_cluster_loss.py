@@ -22,6 +22,7 @@ from tests.support.cluster_processes import Cluster, gramme
 from tests.support.waiting import until
 
 VICTIM = "node-2"
+LAG_MAX = 10
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def is_whole(cluster: Cluster) -> bool:
     """Whether every partition counts on a replica on every node, and all have caught up."""
-    return has_caught_up(cluster) and all(
+    return has_caught_up(cluster, LAG_MAX) and all(
         sorted(replica["role"] for replica in partition["replicas"])
         == ["follower", "follower", "leader"]
         for partition in partitions(cluster)
