@@ -63,12 +63,14 @@ class Calls:
         command: Command,
         id: bytes = b"",
         term: int = 0,
+        *,
+        first: bool = False,
     ) -> asyncio.Future[Any]:
         """Raises Unavailable if too many wait already."""
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("too many requests wait for this node")
         number = self.next_number()
-        self._unsent.append(Request(number, group, epoch, strong, command, id, term))
+        self._unsent.append(Request(number, group, epoch, strong, command, id, term, first))
         if not len(self._unsent) % SLICE_REQUESTS:
             self._urge()
         elif len(self._unsent) == 1:

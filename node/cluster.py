@@ -345,13 +345,13 @@ class ClusterNode:
                 # Its rows come from the changes of its table, with their versions.
                 raise InternalServerError
             case Put() | Update() | Delete():
-                return await replica.write(command, request.id)
+                return await replica.write(command, request.id, first=request.first)
             case Query():
                 return await replica.query(command)
             case Scan():
                 return await replica.scan(command)
             case WriteAll():
-                return await hosted.write_all(command, request.id)
+                return await hosted.write_all(command, request.id, first=request.first)
             case GetTotals():
                 return sum_totals([replica.flushed_state])
             case IndexWrite() | GetFeed():

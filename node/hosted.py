@@ -66,7 +66,7 @@ class Hosted:
             self._sweeping.cancel()
             self._sweeping = None
 
-    async def write_all(self, command: WriteAll, id: bytes) -> AllWritten:
+    async def write_all(self, command: WriteAll, id: bytes, *, first: bool) -> AllWritten:
         """Do writes side by side. Those that there is no room for are refused, each by itself."""
         writes: Sequence[Put | Delete] = command.writes
         answers: list[Written | Throttling] = []
@@ -76,7 +76,7 @@ class Hosted:
         while writes:
             if self.consensus.leading_term != term:
                 raise self.consensus.not_leader()
-            begun = self.replica.begin(writes, SLICE_BYTES_PROPOSED, id)
+            begun = self.replica.begin(writes, SLICE_BYTES_PROPOSED, id, first=first)
             rounds |= dict.fromkeys(begun.rounds)
             unchanged |= begun.unchanged
             answers += begun.answers

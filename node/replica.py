@@ -186,18 +186,22 @@ class Replica:
 
     # Writes
 
-    async def write(self, write: Write, id: bytes = b"") -> Written:
-        """With an `id`, which other replicas may be asked under too, do it once at most."""
+    async def write(self, write: Write, id: bytes = b"", *, first: bool = False) -> Written:
+        """With an `id`, which other replicas may be asked under too, do it once at most.
+
+        Asked for the `first` time it was not done, so it is not looked for.
+        """
         key = write.key
+        may_be_done = id and not first
         try:
             self._commits.admit()
             for check in self.on_admit:
                 check()
         except Throttling:
             # What was done already needs no room.
-            if not id or self._request_ids.find(id, key) is None:
+            if not may_be_done or self._request_ids.find(id, key) is None:
                 raise
-        if id and (done := self._request_ids.find(id, key)) is not None:
+        if may_be_done and (done := self._request_ids.find(id, key)) is not None:
             answered, round_of_id = done
             if round_of_id is None:
                 await self._seen_for_sure(None)
@@ -235,7 +239,14 @@ class Replica:
         if pending is not None:
             await pending.round.flushed
 
-    def begin(self, writes: Sequence[Put | Delete], bytes_max: int, id: bytes = b"") -> Begun:
+    def begin(
+        self,
+        writes: Sequence[Put | Delete],
+        bytes_max: int,
+        id: bytes = b"",
+        *,
+        first: bool = False,
+    ) -> Begun:
         """Do all but wait for writes of different items that have no conditions, side by side.
 
         Ends with the write that makes it `bytes_max`, read and written, and leaves the others. What there is no room for is
@@ -260,7 +271,7 @@ class Replica:
             key = write.key
             # The items of a batch are different ones, so the token and the item's key tell its writes apart.
             own_id = id and _id_of(id, key)
-            if own_id and (done := self._request_ids.find(own_id, key)) is not None:
+            if own_id and not first and (done := self._request_ids.find(own_id, key)) is not None:
                 begun.answers.append(done[0])
                 if done[1] is not None:
                     begun.rounds.add(done[1])

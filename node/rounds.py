@@ -18,7 +18,7 @@ from gramme.node.raft.refusals import Refused
 
 # Rounds under way at a time. With one, leader, followers and routers would each wait for all the others; with many, rounds
 # would be small, and each of them costs everybody a frame and a flush.
-ROUNDS_MAX = 4
+ROUNDS_MAX = 2
 
 
 class UnderWay(msgspec.Struct):

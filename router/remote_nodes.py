@@ -228,9 +228,13 @@ class RemoteNodes:
         if not strong and len(nodes) > 1:
             nodes = self._random.sample(nodes, len(nodes))
 
+        first = bool(id)
+
         def ask(link: NodeLink) -> asyncio.Future[Any]:
+            nonlocal first
             term = self._terms.get(group, 0) if id else 0
-            return link.calls.ask(group, partition.epoch, strong, command, id, term)
+            is_first, first = first, False
+            return link.calls.ask(group, partition.epoch, strong, command, id, term, first=is_first)
 
         return await self._try(nodes, group, ask, strong=strong, writes=bool(id))
 

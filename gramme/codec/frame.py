@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A command for a group. Its answer has the same `number`.
 
     A write that has an `id`, of 16 bytes, takes effect once, however often it is sent, and only in `term`, so that it does
-    not take effect late. `epoch` is that of the map by which it was routed. `strong` asks for an answer that only the
+    not take effect late. If it is the `first` of its id nobody needs to look whether it was done. `epoch` is that of the map by which it was routed. `strong` asks for an answer that only the
     group's leader can give.
     """
 
@@ -66,6 +66,7 @@ class Request(msgspec.Struct, frozen=True, array_like=True, gc=False):
     command: Command
     id: Annotated[bytes, msgspec.Meta(max_length=REQUEST_ID_BYTES)] = b""
     term: int = 0
+    first: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -205,6 +205,8 @@ async def test_a_write_meets_what_earlier_rounds_under_way_did() -> None:
         absent = Placeholders(None, None).condition("attribute_not_exists(id)")
         only_new = msgspec.structs.replace(a_put("a"), condition=absent, show_item_on_failure=True)
         refused = asyncio.ensure_future(made.replica.write(only_new))
+        # The third round is under way only when the first one is not any more.
+        await made.acknowledge()
         await made.acknowledge()
         made.receive(made.heartbeat())
 

@@ -37,6 +37,28 @@ async def test_an_increment_that_is_asked_for_twice_adds_once_and_is_answered_al
         assert other.attributes == b'{"n":{"N":"2"}}'
 
 
+async def test_what_is_asked_for_the_first_time_is_not_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with parts() as made:
+        replica = made.replica()
+        looked: list[Family] = []
+        get = made.engine.get
+
+        def watched_get(family: Family, key: bytes) -> bytes | None:
+            looked.append(family)
+            return get(family, key)
+
+        monkeypatch.setattr(made.engine, "get", watched_get)
+
+        await replica.write(an_increment("a"), ID, first=True)
+        assert Family.DEDUPE not in looked
+
+        again = await replica.write(an_increment("a"), ID)
+        assert Family.DEDUPE in looked
+        assert again.attributes == b'{"n":{"N":"1"}}'
+
+
 async def test_asked_for_again_while_it_is_under_way_it_waits_for_the_same_flush() -> None:
     async with parts() as made:
         replica = made.replica()

@@ -275,6 +275,7 @@ def test_write_with_unknown_outcome_is_asked_for_again_under_the_same_id() -> No
         assert len(requests) == 3
         assert len({request.id for request in requests}) == 1
         assert len(requests[0].id) == 16
+        assert [request.first for request in requests] == [True, False, False]
 
     run(story)
 
