@@ -9,26 +9,31 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 import pytest
 
+from gramme.calls import Calls
+from gramme.codec.frame import Request
 from gramme.codec.item import body_of, size_of
-from gramme.commands import Found, Get
-from gramme.node.commit import Piece
+from gramme.commands import Found, Get, Written
+from gramme.node.cluster import ClusterNode
+from gramme.node.commit import CommitLoop, Piece
 from gramme.node.consensus import Consensus
-from gramme.node.engine.api import Operation
+from gramme.node.engine.api import Operation, Row
 from gramme.node.group_log import GroupLog, Position
 from gramme.node.raft import leader as leader_module
 from gramme.node.raft import quorum as quorum_module
 from gramme.node.raft.core import Raft
 from gramme.node.raft.leader import Leader
-from gramme.node.raft.messages import Entry, HardState
+from gramme.node.raft.messages import Entry, HardState, HeartbeatResponse, Message
 from gramme.node.raft.proposer import Proposer
 from gramme.node.raft.quorum import majority
 from gramme.node.raft.ready import Ready, Role, SoftState
 from gramme.node.reads import Reads
 from gramme.node.replica import Pending, Replica
+from gramme.node.request_ids import RequestIds
 from tests.simulate.report import Report
 from tests.simulate.seeds import simulate
 from tests.support.cluster import Cluster, first_rows
@@ -210,7 +215,7 @@ def a_wiped_replica_keeps_its_id(patch: pytest.MonkeyPatch) -> None:
 
 
 def rounds_outlive_leadership(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Consensus, "_lose", lambda self: None)
+    patch.setattr(Consensus, "_lose", lambda self, error: None)
 
 
 def the_overlay_outlives_leadership(patch: pytest.MonkeyPatch) -> None:
@@ -283,6 +288,66 @@ def configurations_are_not_remembered(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consensus, "_reconfigure", forgetful)
 
 
+def reads_are_confirmed_by_nodes(patch: pytest.MonkeyPatch) -> None:
+    """Who follows this node in one group is taken to follow it in all."""
+    hear = Consensus.hear
+    logs: WeakKeyDictionary[CommitLoop, list[Consensus]] = WeakKeyDictionary()
+
+    def heard(self: Consensus, node: int, message: Message) -> None:
+        hear(self, node, message)
+        beside = logs.setdefault(self._commits, [])
+        if self not in beside:
+            beside.append(self)
+        if isinstance(message, HeartbeatResponse):
+            for other in beside:
+                raft = other.raft
+                if other is not self and raft._leadership is not None:
+                    round = raft._leadership.reads.newest_round
+                    for replica in raft.matches():
+                        if other.node_of(replica) == node:
+                            answer = HeartbeatResponse(replica, raft.replica, raft.term, round)
+                            hear(other, node, answer)
+
+    patch.setattr(Consensus, "hear", heard)
+
+
+# Request ids
+
+
+def request_ids_are_not_looked_for(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(RequestIds, "find", lambda self, id, key: None)
+
+
+def request_ids_are_not_remembered(patch: pytest.MonkeyPatch) -> None:
+    row = RequestIds.row
+
+    def forgetful(self: RequestIds, id: bytes, key: bytes, written: Written) -> Row:
+        return msgspec.structs.replace(row(self, id, key, written), value=None)
+
+    patch.setattr(RequestIds, "row", forgetful)
+
+
+def every_attempt_is_said_to_be_the_first(patch: pytest.MonkeyPatch) -> None:
+    ask = Calls.ask
+
+    def as_first(self: Calls, *args: Any, first: bool = False, **kwargs: Any) -> Any:
+        return ask(self, *args, first=True, **kwargs)
+
+    patch.setattr(Calls, "ask", as_first)
+
+
+def writes_are_done_in_any_term(patch: pytest.MonkeyPatch) -> None:
+    perform = ClusterNode._perform
+
+    async def whenever(self: ClusterNode, request: Request) -> Any:
+        hosted = self.hosted.get(request.group)
+        if hosted is not None and request.id:
+            request = msgspec.structs.replace(request, term=hosted.consensus.leading_term)
+        return await perform(self, request)
+
+    patch.setattr(ClusterNode, "_perform", whenever)
+
+
 BUGS: dict[str, Break] = {
     broken.__name__.replace("_", " "): broken
     for broken in (
@@ -308,5 +373,10 @@ BUGS: dict[str, Break] = {
         readys_overtake_each_other,
         logs_lose_what_is_not_applied,
         configurations_are_not_remembered,
+        reads_are_confirmed_by_nodes,
+        request_ids_are_not_looked_for,
+        request_ids_are_not_remembered,
+        every_attempt_is_said_to_be_the_first,
+        writes_are_done_in_any_term,
     )
 }

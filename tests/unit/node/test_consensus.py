@@ -237,6 +237,25 @@ async def test_strong_reads_share_rounds() -> None:
         await asyncio.gather(*reads)
 
 
+async def test_a_strong_read_does_not_join_a_round_that_began_before_it() -> None:
+    """Another may lead by now, and the others may have answered that round before they voted."""
+    async with lone() as made:
+        await made.lead()
+        get = Get(key_of("a"), consistent=True)
+        first = asyncio.ensure_future(made.replica.get(get))
+        await settle()
+        answered = made.heartbeat()
+        later = asyncio.ensure_future(made.replica.get(get))
+        await settle()
+
+        made.receive(answered)
+        await settle()
+
+        assert (first.done(), later.done()) == (True, False)
+        made.receive(made.heartbeat())
+        await later
+
+
 async def test_a_strong_read_is_refused_when_leadership_ends() -> None:
     async with lone() as made:
         await made.lead()

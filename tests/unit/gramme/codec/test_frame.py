@@ -177,7 +177,7 @@ def test_texts_that_are_not_utf8_spoil_no_other() -> None:
 
 
 def test_fields_of_a_later_release_are_passed_over() -> None:
-    request = [1, 1, 1, True, [1, b"k", True, None, "new"], b"", 7, "new"]
+    request = [1, 1, 1, True, [1, b"k", True, None, "new"], b"", 7, False, "new"]
 
     assert decode_requests(msgspec.msgpack.encode([request])) == [
         Request(1, 1, 1, True, Get(b"k", True), b"", 7)
