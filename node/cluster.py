@@ -114,10 +114,16 @@ class ClusterNode:
         self._settings = settings
         self._on_failure = on_failure
         self._note = log
-        self.transport = Transport(settings.number, self, log)
-        self.members = Members(engine, settings.number, settings.directory, settings.members)
-        self.transport.recognise = self.members.recognise
         self._commits = CommitLoop(engine, on_failure)
+        self.transport = Transport(settings.number, self, log)
+        self.members = Members(
+            engine,
+            settings.number,
+            settings.directory,
+            settings.members,
+            self._commits.disk_failed,
+        )
+        self.transport.recognise = self.members.recognise
         self._fitness = Fitness(self._commits)
         self.transport.may_lead = lambda: self._fitness.is_fit
         self._snapshots = SnapshotExchange(engine, self._commits, self.transport, self)

@@ -18,14 +18,14 @@ import msgspec
 
 from gramme.codec.join import Welcome
 from gramme.links.api import Refused
-from gramme.node.engine.api import Engine, Family, Row, WriteStall
+from gramme.node.engine.api import Engine, Family, Row
 from gramme.node.engine.keyspace import incomplete_key
 from gramme.node.founding import first_meta_rows
 from gramme.node.group_log import Position, load_position
 from gramme.node.members import MemberRecord, Members
 from gramme.node.meta import META_GROUP
 from gramme.node.raft.messages import Configuration, HardState, ReplicaId
-from gramme.node.snapshots import STALL_RETRY_S, Incomplete, load_incomplete
+from gramme.node.snapshots import Incomplete, load_incomplete
 
 ASK_AGAIN_S = 0.2
 # So often it is said what a node waits for; the first time after as long.
@@ -108,23 +108,12 @@ class Joining:
         here = self._members.number
         for answer in welcomes:
             if answer.replica not in (0, here):
-                await self._write([_newcomer(answer.replica)])
-                await self._engine.flush()
+                await self._members.keep([_newcomer(answer.replica)])
                 return True
         if len(welcomes) < len(self._others) or not all(answer.known for answer in welcomes):
             return False
-        await self._write(first_meta_rows(here, sorted(self._members.addresses)))
-        await self._engine.flush()
+        await self._members.keep(first_meta_rows(here, sorted(self._members.addresses)))
         return True
-
-    async def _write(self, rows: list[Row]) -> None:
-        while True:
-            try:
-                self._engine.write(rows)
-            except WriteStall:
-                await asyncio.sleep(STALL_RETRY_S)
-            else:
-                return
 
     def _waits_for(self, answers: list[Welcome | Unanswered | Refused]) -> str:
         by_node = dict(zip(self._others, answers, strict=True))

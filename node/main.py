@@ -129,7 +129,14 @@ async def _connected(
 ) -> AsyncIterator[str]:
     security = Security(_secret(options.secret), options.tls)
     identity = identity_of(options.secret, str(Who(options.number, directory.id)), "node")
-    members = Members(rocks, options.number, directory.id, options.members)
+    end = end_process(options.data)
+    members = Members(
+        rocks,
+        options.number,
+        directory.id,
+        options.members,
+        lambda error: end(f"writing to disk failed: {error}"),
+    )
     doors = _Doors(identity, members, directory)
     listener = Listener(
         identity,

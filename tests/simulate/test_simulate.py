@@ -17,8 +17,8 @@ from tests.simulate.seeds import simulate
 
 ROOT = Path(__file__).parents[2]
 # Seeds share out among the workers of pytest.
-SHARES = 8
-SEEDS_PER_SHARE = 4
+SHARES = 20
+SEEDS_PER_SHARE = 10
 
 # Those that a few seeds show.
 QUICKLY_FOUND = [
@@ -35,6 +35,9 @@ QUICKLY_FOUND = [
     "reads show the overlay",
     "failed conditions do not wait",
     "logs lose what is not applied",
+    "request ids are not looked for",
+    "request ids are not remembered",
+    "every attempt is said to be the first",
 ]
 QUICK_SEEDS = 15
 

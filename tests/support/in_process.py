@@ -138,7 +138,13 @@ class Process:
         )
 
     async def _join(self) -> None:
-        members = Members(self.disk, self.number, self.directory, self.cluster.members)
+        members = Members(
+            self.disk,
+            self.number,
+            self.directory,
+            self.cluster.members,
+            lambda error: self._failed(f"writing to disk failed: {error}"),
+        )
         await Joining(self.disk, members, self._ask, self.notes.append).run()
         self.node = self._node()
         self.joined = True

@@ -114,7 +114,9 @@ class Member:
 
     async def _live(self, process: Process) -> None:
         cluster = self.cluster
-        self._members = Members(self.disk, self.number, self.directory, cluster.addresses)
+        self._members = Members(
+            self.disk, self.number, self.directory, cluster.addresses, self._disk_failed
+        )
         identity = Identity("simulated", str(Who(self.number, self.directory)), "node", 1)
         links = SimulatedLinks(
             cluster.streams, identity, cluster.random, self._accept, LIMITS, self.name
@@ -145,6 +147,9 @@ class Member:
 
     def _note(self, what: str) -> None:
         self.cluster.loop.trace(f"{self.name}: {what}")
+
+    def _disk_failed(self, error: Exception) -> None:
+        self._failed(f"a flush failed: {error!r}")
 
     def _failed(self, what: str) -> None:
         """Where a real process would end at once."""

@@ -17,7 +17,7 @@ from gramme.node.members import Members
 from gramme.node.meta import META_GROUP
 from gramme.node.snapshots import load_incomplete
 from tests.support.deterministic import DeterministicLoop
-from tests.unit.node.test_members import Stalling
+from tests.unit.node.test_members import Stalling, disk_failed
 
 ADDRESSES = {1: "a:1", 2: "b:1", 3: "c:1"}
 PATIENCE_S = 60.0
@@ -26,9 +26,15 @@ PATIENCE_S = 60.0
 class Node:
     """One that asks, and answers while it waits. `silent` ones do not answer."""
 
-    def __init__(self, cluster: dict[int, Node], number: int, directory: str) -> None:
-        self.engine = MemoryEngine()
-        self.members = Members(self.engine, number, directory, ADDRESSES)
+    def __init__(
+        self,
+        cluster: dict[int, Node],
+        number: int,
+        directory: str,
+        engine: MemoryEngine | None = None,
+    ) -> None:
+        self.engine = engine or MemoryEngine()
+        self.members = Members(self.engine, number, directory, ADDRESSES, disk_failed)
         self.silent = False
         self.said: list[str] = []
         self._cluster = cluster
@@ -73,7 +79,7 @@ def test_nodes_of_a_new_cluster_begin_it_together() -> None:
 
         assert all(node.founded for node in cluster.values())
         for node in cluster.values():
-            survived = Members(node.engine.crash(), 0, "", ADDRESSES)
+            survived = Members(node.engine.crash(), 0, "", ADDRESSES, disk_failed)
             known = [survived.directory_of(number) for number in ADDRESSES]
             assert known.count(None) == 1, "a node votes that another has forgotten"
 
@@ -155,7 +161,7 @@ def test_who_is_refused_for_long_gives_up() -> None:
 def test_only_node_of_a_cluster_waits_for_nobody() -> None:
     async def scenario() -> None:
         engine = MemoryEngine()
-        members = Members(engine, 1, "a", {1: "a:1"})
+        members = Members(engine, 1, "a", {1: "a:1"}, disk_failed)
 
         async def ask(number: int) -> Welcome:
             raise AssertionError
@@ -171,10 +177,14 @@ def test_only_node_of_a_cluster_waits_for_nobody() -> None:
 def test_a_node_whose_engine_is_behind_joins_when_there_is_room() -> None:
     async def scenario() -> None:
         cluster: dict[int, Node] = {}
-        nodes = [Node(cluster, number, f"{number}") for number in ADDRESSES]
-        nodes[0].engine = Stalling()
+        stalling = Stalling()
+        nodes = [
+            Node(cluster, number, f"{number}", stalling if number == 1 else None)
+            for number in ADDRESSES
+        ]
         await asyncio.gather(*(node.join() for node in nodes))
 
         assert all(node.founded for node in nodes)
+        assert not stalling.stalls
 
     simulated(scenario())

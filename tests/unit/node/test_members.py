@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -27,8 +27,14 @@ class Stalling(MemoryEngine):
         super().write(operations)
 
 
-def members_in(engine: MemoryEngine) -> Members:
-    return Members(engine, 1, "own", ADDRESSES)
+def disk_failed(error: Exception) -> None:
+    raise AssertionError from error
+
+
+def members_in(
+    engine: MemoryEngine, disk_failed: Callable[[Exception], None] = disk_failed
+) -> Members:
+    return Members(engine, 1, "own", ADDRESSES, disk_failed)
 
 
 def record(engine: MemoryEngine, number: int, record: MemberRecord) -> None:
@@ -114,3 +120,20 @@ async def test_what_meta_says_stands_above_what_was_met() -> None:
     assert members.is_gone(39, 2)
     assert not members.is_gone(40, 2)
     assert not members.is_gone(39, 3)
+
+
+class Failing(MemoryEngine):
+    async def flush(self) -> None:
+        raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize("what", ["meet", "keep"])
+async def test_a_flush_that_fails_ends_the_process(what: str) -> None:
+    """Whoever is told what could not be written down must not go on as if it were."""
+    failures: list[Exception] = []
+    members = members_in(Failing(), failures.append)
+
+    with pytest.raises(OSError, match="Input/output"):
+        await (members.meet(2, "first") if what == "meet" else members.keep([]))
+
+    assert [type(failure) for failure in failures] == [OSError]
