@@ -307,6 +307,7 @@ def reads_are_confirmed_by_nodes(patch: pytest.MonkeyPatch) -> None:
                         if other.node_of(replica) == node:
                             answer = HeartbeatResponse(replica, raft.replica, raft.term, round)
                             hear(other, node, answer)
+                    other.pump()
 
     patch.setattr(Consensus, "hear", heard)
 

@@ -38,26 +38,33 @@ NODES = {1: 1, 2: 2, 3: 3}
 
 
 class Lone:
-    """`sent` is what the replica has sent and nobody has taken yet."""
+    """`sent` is what the replica has sent and nobody has taken yet. `commits` may be another group's."""
 
-    def __init__(self, engine: GatedEngine, settings: Settings) -> None:
+    def __init__(
+        self,
+        engine: GatedEngine,
+        settings: Settings,
+        group: int = GROUP,
+        commits: CommitLoop | None = None,
+    ) -> None:
         self.engine = engine
+        self.group = group
         self.sent: list[Message] = []
         self.failures: list[str] = []
-        self.commits = CommitLoop(engine, self.failures.append)
-        position = load_position(engine, GROUP)
+        self.commits = commits or CommitLoop(engine, self.failures.append)
+        position = load_position(engine, group)
         assert position is not None
         self.consensus = Consensus(
-            *(engine, self.commits, GROUP, position),
+            *(engine, self.commits, group, position),
             lambda node, group, message: self.sent.append(message),
             lambda low, high: low,
             settings,
         )
-        raw = engine.get(Family.RAFT, state_key(GROUP))
+        raw = engine.get(Family.RAFT, state_key(group))
         assert raw is not None
         clock = VirtualClock(NOW_MS)
         self.replica = Replica(
-            *(engine, self.consensus, clock, settings_of(GROUP), decode_state(raw)),
+            *(engine, self.consensus, clock, settings_of(group), decode_state(raw)),
             replicated=True,
         )
         self.consensus.machine = self.replica
@@ -98,7 +105,7 @@ class Lone:
 
     def stored(self, id: str) -> bytes | None:
         """The item as the engine has it."""
-        stored = self.engine.get(Family.ITEM, table_prefix(GROUP) + key_of(id))
+        stored = self.engine.get(Family.ITEM, table_prefix(self.group) + key_of(id))
         return None if stored is None else body_of(stored)
 
     def appends(self) -> list[AppendEntries]:
@@ -113,8 +120,12 @@ class Lone:
 
 def new_engine() -> GatedEngine:
     engine = GatedEngine()
-    engine.write(first_rows(GROUP, Position(ME, 0, 0, VOTERS, NODES)))
+    found(engine, GROUP)
     return engine
+
+
+def found(engine: GatedEngine, group: int) -> None:
+    engine.write(first_rows(group, Position(ME, 0, 0, VOTERS, NODES)))
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from gramme.errors import ConditionalCheckFailed, NotLeader, OutcomeUnknown
 from gramme.expressions.placeholders import Placeholders
 from gramme.model.version import Stamp, Version
 from gramme.node.apply import item_row
-from gramme.node.consensus import TELL_S
+from gramme.node.consensus import SETTINGS, TELL_S
 from gramme.node.engine.api import Family, Operation
 from gramme.node.engine.keyspace import log_entry_key, table_prefix
 from gramme.node.engine.memory import TOTAL_BYTES
@@ -27,8 +27,12 @@ from gramme.node.raft.messages import (
 )
 from gramme.node.raft.settings import Settings
 from gramme.node.rounds import ROUNDS_MAX
+from tests.support.simulated_node import let_go
 from tests.unit.node.fixtures import GatedEngine, a_delete, a_put, key_of, settle
-from tests.unit.node.lone import GROUP, ME, PEER, Lone, lone
+from tests.unit.node.lone import GROUP, ME, PEER, Lone, found, lone
+
+# Another group of the same node.
+BESIDE = 11
 
 
 def an_entry(term: int, index: int, id: str = "") -> Entry:
@@ -254,6 +258,26 @@ async def test_a_strong_read_does_not_join_a_round_that_began_before_it() -> Non
         assert (first.done(), later.done()) == (True, False)
         made.receive(made.heartbeat())
         await later
+
+
+async def test_a_strong_read_is_confirmed_by_who_follows_in_its_own_group() -> None:
+    """The same node may follow another one in another group."""
+    async with lone() as made:
+        found(made.engine, BESIDE)
+        beside = Lone(made.engine, SETTINGS, BESIDE, made.commits)
+        await made.lead()
+        await beside.lead()
+        get = Get(key_of("a"), consistent=True)
+        reads = [asyncio.ensure_future(each.replica.get(get)) for each in (made, beside)]
+        await settle()
+
+        beside.receive(beside.heartbeat())
+        await settle()
+
+        assert [read.done() for read in reads] == [False, True]
+        made.receive(made.heartbeat())
+        await reads[0]
+        let_go(beside.consensus)
 
 
 async def test_a_strong_read_is_refused_when_leadership_ends() -> None:
