@@ -388,6 +388,11 @@ class ClusterNode:
                     if broken:
                         log.raft.gone(ReplicaId(replica))
 
+    def reached(self, node: int) -> None:
+        for log in self._logs.values():
+            if node in log.position.nodes.values():
+                log.raft.back()
+
     async def _send_index(self, group: int, write: IndexWrite) -> None:
         """Returns when the rows are durable, or their index is gone."""
         await self._ask_leader(group, write)

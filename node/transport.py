@@ -77,6 +77,10 @@ class Listener(Protocol):
         """Another node asks for something."""
         ...
 
+    def reached(self, node: int) -> None:
+        """The stream to another node has come up."""
+        ...
+
     def lost(self, node: int, broken: bool) -> None:
         """What was said to this node may not have arrived; `broken` is its stream, if that is why."""
         ...
@@ -285,6 +289,7 @@ class Peer:
                 self.link.reset(str(refusal))
         else:
             self.who = who
+            self._listener.reached(self.number)
 
     def recognise_again(self) -> None:
         if self.link is not None and self.link.up and self.who is not None:

@@ -273,6 +273,15 @@ class Raft(Proposer):
             self._take_role(Role.FOLLOWER, NOBODY)
             self._timeout = self._draw(1, self.settings.hurried_ticks)
 
+    def back(self) -> None:
+        """Another replica can be reached again. Who hears no leader runs for election soon: it may have waited for that one.
+
+        If there is a leader it does so in vain, as above.
+        """
+        if self.leader == NOBODY and self.role in (Role.FOLLOWER, Role.PRE_CANDIDATE):
+            soon = self._elapsed + self._draw(1, self.settings.hurried_ticks)
+            self._timeout = min(self._timeout, soon)
+
     def compact(self, index: int) -> None:
         """The storage drops, or has dropped, all entries up to `index`, which are applied."""
         assert index <= self.applied_index

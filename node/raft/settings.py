@@ -15,7 +15,8 @@ class Settings:
     heartbeat_ticks: int = 3
     # A follower waits for between once and twice this, drawn anew each time, so that two rarely run at once.
     election_ticks: int = 10
-    # At most, once the stream to the leader has broken, which mostly means that its process has ended.
+    # At most, once the stream to the leader has broken, which mostly means that its process has ended, or once others are
+    # back and nobody leads, as when all were down.
     hurried_ticks: int = 3
     # Off only in the exhaustive search, where they would hide what the rules below them must prevent.
     pre_vote: bool = True

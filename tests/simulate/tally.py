@@ -13,7 +13,10 @@ PATH = Path(".simulate") / "tally.json"
 
 
 class Tally(msgspec.Struct):
-    """`next` is the first seed that was not run. Times are of the simulation, and of the processor."""
+    """`next` is the first seed that was not run. Times are of the simulation, and of the processor.
+
+    `least` is what the poorest seeds had of operations, faults and seconds.
+    """
 
     next: int
     seeds: int = 0
@@ -24,6 +27,7 @@ class Tally(msgspec.Struct):
     simulated_s: float = 0.0
     processor_s: float = 0.0
     counts: dict[str, int] = {}
+    least: dict[str, float] = {}
 
     def add(self, report: Report, processor_s: float) -> None:
         self.next = report.seed + 1
@@ -33,6 +37,15 @@ class Tally(msgspec.Struct):
         self.faults += report.faults
         self.simulated_s += report.seconds
         self.processor_s += processor_s
+        if report.violation is None:
+            had = {
+                "operations": report.operations,
+                "faults": report.faults,
+                "seconds": report.seconds,
+            }
+            self.least = {
+                what: min(count, self.least.get(what, count)) for what, count in had.items()
+            }
         self.counts = dict(Counter(self.counts) + report.counts)
         if report.violation is not None:
             self.failed.append(report.seed)
@@ -43,6 +56,7 @@ class Tally(msgspec.Struct):
         lines = [
             f"{self.seeds} seeds ({kinds}), {len(self.failed)} failed; {pace:.2f} a processor's second",
             f"{self.operations} operations and {self.faults} faults in {hours:.1f} simulated hours",
+            "at least " + ", ".join(f"{count:g} {what}" for what, count in self.least.items()),
         ]
         lines += [f"  {kind:26} {count:10}" for kind, count in sorted(self.counts.items())]
         if self.failed:

@@ -185,26 +185,28 @@ def test_node_that_was_down_while_tables_came_and_went_catches_up() -> None:
     async def scenario(cluster: Cluster) -> None:
         gone = await cluster.create(replace(PLAIN, name="gone"))
         await cluster.put("gone", "a")
-        await cluster.crash(3)
+        # What is asked of a leader of meta that is lost has an outcome that nobody knows.
+        down = next(number for number in cluster.members if number != cluster.meta_leader())
+        await cluster.crash(down)
         await cluster.drop("gone")
         (group,) = groups_of(await cluster.create(PLAIN))
         await cluster.create(replace(PLAIN, name="brief"))
         await cluster.drop("brief")
         await cluster.put("plain", "a")
 
-        cluster.start(3)
+        cluster.start(down)
 
         await cluster.until(lambda: places(cluster, group) == [1, 2, 3], "it has the new table")
         leader = cluster.replica(await cluster.led(group), group)
         await cluster.until(
             lambda: (
-                cluster.replica(3, group).replica.flushed_state.checksum
+                cluster.replica(down, group).replica.flushed_state.checksum
                 == leader.replica.flushed_state.checksum
             ),
             "it has the items",
         )
-        assert list(cluster.node(3).hosted) == [group]
-        assert traces(cluster, 3, gone) == []
+        assert list(cluster.node(down).hosted) == [group]
+        assert traces(cluster, down, gone) == []
 
     on_cluster(scenario)
 

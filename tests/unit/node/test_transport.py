@@ -28,6 +28,7 @@ class FakeListener:
         self.answer: list[Callable[[Answer], None]] = []
         self.losses: list[int] = []
         self.broken: list[int] = []
+        self.reaches: list[int] = []
 
     def heard(self, node: int, messages: list[tuple[int, Message]]) -> None:
         self.messages += [(node, group, message) for group, message in messages]
@@ -35,6 +36,9 @@ class FakeListener:
     def asked(self, request: Request, answer: Callable[[Answer], None]) -> None:
         self.requests.append(request)
         self.answer.append(answer)
+
+    def reached(self, node: int) -> None:
+        self.reaches.append(node)
 
     def lost(self, node: int, broken: bool) -> None:
         self.losses.append(node)
@@ -143,11 +147,21 @@ async def test_node_that_is_not_the_one_it_was_is_refused() -> None:
     assert made.link.closed is None
 
 
+async def test_who_is_reached_again_is_told_of() -> None:
+    made = Parts()
+    assert made.listener.reaches == [1]
+
+    made.connect()
+
+    assert made.listener.reaches == [1, 1]
+
+
 async def test_address_that_is_another_nodes_is_dialled_again() -> None:
     made = Parts()
 
     made.peer.on_up(node(7))
 
+    assert made.listener.reaches == [1]
     assert made.link.resets
     assert made.link.closed is None
 

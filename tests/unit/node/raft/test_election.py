@@ -164,6 +164,41 @@ def test_a_follower_whose_stream_alone_broke_unseats_nobody() -> None:
     assert cluster.leader.term == 1
 
 
+def test_nodes_that_were_all_down_elect_a_leader_as_soon_as_they_reach_each_other() -> None:
+    cluster = Cluster()
+
+    for replica in (1, 2, 3):
+        cluster[replica].back()
+    cluster.tick(cluster.settings.hurried_ticks)
+
+    assert cluster.leader.term == 1
+
+
+def test_a_node_that_is_back_among_others_unseats_nobody() -> None:
+    cluster = Cluster()
+    cluster.elect(1)
+    cluster.cut = {3}
+    cluster.tick(3 * cluster.settings.election_ticks)
+    cluster.cut = set()
+
+    cluster[3].back()
+    cluster.tick(3 * cluster.settings.election_ticks)
+
+    assert cluster.leader is cluster[1]
+    assert [cluster[replica].leader for replica in (1, 2, 3)] == [ONE] * 3
+    assert cluster.leader.term == 1
+
+
+def test_who_hears_a_leader_takes_no_notice_of_who_is_back() -> None:
+    cluster = Cluster()
+    cluster.elect(1)
+
+    cluster[2].back()
+    cluster.tick(cluster.settings.hurried_ticks, 2)
+
+    assert cluster[2].leader == ONE
+
+
 def test_who_else_is_gone_does_not_matter_to_a_follower() -> None:
     cluster = Cluster()
     cluster.elect(1)
