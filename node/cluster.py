@@ -204,7 +204,7 @@ class ClusterNode:
                 self._note(self._fitness.words)
             for log in list(self._logs.values()):
                 if not ticks % ALIGN_TICKS:
-                    log.raft.heartbeat()
+                    log.beat()
                 log.tick()
             self._hosting.tick()
 
@@ -381,16 +381,18 @@ class ClusterNode:
             log.pump()
 
     def lost(self, node: int, broken: bool) -> None:
-        for log in self._logs.values():
+        for log in list(self._logs.values()):
             for replica, kept_on in log.position.nodes.items():
                 if kept_on == node:
                     log.raft.unreachable(ReplicaId(replica))
                     if broken:
                         log.raft.gone(ReplicaId(replica))
+            log.pump()
 
     def reached(self, node: int) -> None:
         for log in self._logs.values():
             if node in log.position.nodes.values():
+                # It is in no hurry before its next tick.
                 log.raft.back()
 
     async def _send_index(self, group: int, write: IndexWrite) -> None:

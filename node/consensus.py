@@ -201,11 +201,17 @@ class Consensus:
     def tick(self) -> None:
         if self._closed:
             return
-        self.raft.tick()
-        self.pump()
-        if self.rounds.have_something:
-            # Perhaps it waited for a transfer that came to nothing.
-            self._commits.enlist(self)
+        if self.raft.tick():
+            self.pump()
+            if self.rounds.have_something:
+                # Perhaps it waited for a transfer that came to nothing.
+                self._commits.enlist(self)
+
+    def beat(self) -> None:
+        """Send heartbeats now if this replica leads, with those of the node's other groups."""
+        if self.raft.role is Role.LEADER and not self._closed:
+            self.raft.heartbeat()
+            self.pump()
 
     def hear(self, node: int, message: Message) -> None:
         """Take a message that came from a node. Call `pump` after the last one of a frame.

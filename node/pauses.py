@@ -4,8 +4,8 @@ An item written again and again leaves its old versions in the engine's memory, 
 them: after a few seconds of writes to few items a Query costs twice what it costs after tidying. Under load the engine
 does this in its own time; in a pause it costs nobody anything. Nothing depends on it.
 
-Writing or not, ten times a second the engine's memory is fitted to its data, and it is seen whether the disk has room. If it
-has not, what the engine can do without is given back: a deleted table makes room though nothing may be written.
+While somebody writes, ten times a second the engine's memory is fitted to its data, and it is seen whether the disk has room;
+otherwise once a second. If it has not, what the engine can do without is given back: a deleted table makes room though nothing may be written.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from gramme.node.engine.api import Engine
 
 # As long as the pauses between one burst of work and the next.
 PAUSE_S = 0.1
+# While nobody writes, the disk is looked at each so many pauses: others may fill it.
+LOOK_PAUSES = 10
 # So many pauses after a disk was low what can be given back still is: the log of a removed table goes before its rows.
 LATELY = 50
 
@@ -28,10 +30,13 @@ async def tidy_in_pauses(
     """Tidy once after each burst of writes, until cancelled. A disk that fails here fails for writes too."""
     tidied = seen = commits.rounds
     room = commits.room
-    lately = 0
+    lately = turn = 0
     while True:
-        room.look(*engine.space())
-        engine.fit(room.left_bytes)
+        if lately or commits.rounds != seen or not turn % LOOK_PAUSES:
+            room.look(*engine.space())
+            engine.fit(room.left_bytes)
+        seen = commits.rounds
+        turn += 1
         lately = LATELY if room.is_low else max(0, lately - 1)
         await asyncio.sleep(PAUSE_S)
         try:
@@ -43,4 +48,3 @@ async def tidy_in_pauses(
         except Exception as error:
             on_failure(f"tidying the disk failed: {error}")
             raise
-        seen = commits.rounds

@@ -105,24 +105,30 @@ class Raft(Proposer):
 
     # Time
 
-    def tick(self) -> None:
+    def tick(self) -> bool:
+        """Returns whether anything has come of it, which most often it has not."""
         self._elapsed += 1
         if self._leadership is not None:
-            self._tick_leader(self._leadership)
-        elif self._elapsed >= self._timeout:
-            self.campaign()
+            return self._tick_leader(self._leadership)
+        if self._elapsed < self._timeout:
+            return False
+        self.campaign()
+        return True
 
-    def _tick_leader(self, leader: Leader) -> None:
-        if self._elapsed >= self.settings.election_ticks:
+    def _tick_leader(self, leader: Leader) -> bool:
+        over = self._elapsed >= self.settings.election_ticks
+        if over:
             self._elapsed = 0
             # A successor that has not taken over by now will not.
             leader.transfer_to = NOBODY
             if leader.lost_quorum() and self.settings.check_quorum:
                 self._become_follower(self.term, NOBODY)
-                return
+                return True
         leader.heartbeat_elapsed += 1
         if leader.heartbeat_elapsed >= self.settings.heartbeat_ticks:
             self.heartbeat()
+            return True
+        return over
 
     def heartbeat(self) -> None:
         """Send heartbeats now, as time does for a leader."""
