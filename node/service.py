@@ -167,6 +167,12 @@ class RouterLink:
             self._parts = None
         return part
 
+    def _catch_up(self, known: int) -> None:
+        """Tell what has changed since. The router may lack what it was told, and know what others have told it."""
+        if self._parts is None:
+            self._told = known
+            self._has_news = True
+
     @property
     def _has_something_to_say(self) -> bool:
         to_tell = self._has_news or self._parts is not None
@@ -221,6 +227,8 @@ class RouterLink:
                 self._service.asked(request, self._answer)
         for number, encoded in asked.administration:
             self._administer(number, encoded)
+        if asked.known is not None:
+            self._catch_up(asked.known)
         if not (requests or asked.administration):
             self._owes_a_word = True
             self._stir()

@@ -114,6 +114,7 @@ async def running_router(
         finally:
             await http.stop(STOP_GRACE_S)
     finally:
+        nodes.close()
         await dialler.close()
 
 
