@@ -18,10 +18,7 @@ from gramme.codec.news import News
 from gramme.codec.status import NodeStatus
 from gramme.commands import (
     Administration,
-    AlterTable,
-    CreateTable,
     Delete,
-    DeleteTable,
     Get,
     GetFeed,
     GetTotals,
@@ -38,16 +35,15 @@ from gramme.drive import drive
 from gramme.errors import (
     GrammeError,
     InternalServerError,
-    NotLeader,
     OutcomeUnknown,
     SeamError,
     StalePartition,
     StaleSource,
     Unavailable,
-    ValidationError,
 )
 from gramme.links.api import Refused
 from gramme.model.table import Table
+from gramme.node.administration import administer
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
@@ -79,8 +75,6 @@ log = logging.getLogger(__name__)
 TICK_S = 0.1
 # So often the heartbeats of all groups are sent at once. From then on they are due at once, and share their frames.
 ALIGN_TICKS = 30
-# Of a new table: more than any router asks for.
-PARTITIONS_MAX = 1_024
 # How often an index's rows are offered to another replica of a group whose leader is not known.
 RETRY_S = 0.05
 
@@ -253,28 +247,7 @@ class ClusterNode:
 
     async def administer(self, command: Administration) -> Table:
         """Raises NotLeader where meta is not led from here."""
-        async with self._meta.lock:
-            if not self.leads_meta:
-                raise NotLeader(self._copy.leader_node)
-            try:
-                return await self._administer(command)
-            except GrammeError:
-                # It tells of tables as they are known here. Whoever leads no more may not know of it.
-                await self._copy.confirm()
-                raise
-
-    async def _administer(self, command: Administration) -> Table:
-        match command:
-            case CreateTable():
-                if not 1 <= command.partitions <= PARTITIONS_MAX:
-                    raise ValidationError(f"partitions must be from 1 to {PARTITIONS_MAX}")
-                return (await self._meta.create(command)).table
-            case AlterTable():
-                return (await self._meta.alter(command)).table
-            case DeleteTable():
-                record = self._meta.find(command)
-                await self._meta.delete(record).flushed
-                return record.table
+        return await administer(self._copy, command)
 
     # Nodes
 
