@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from gramme.codec.principals import (
+    AddPrincipal,
+    ListPrincipals,
+    PrincipalsCommand,
+    RemovePrincipal,
+)
 from gramme.commands import Administration, AlterTable, CreateTable, DeleteTable
 from gramme.errors import GrammeError, NotLeader, ValidationError
+from gramme.model.principal import Holder
 from gramme.model.table import Table
 from gramme.node.meta import Meta
 from gramme.node.meta_copy import MetaCopy
@@ -37,3 +44,19 @@ async def _administer(meta: Meta, command: Administration) -> Table:
             record = meta.find(command)
             await meta.delete(record).flushed
             return record.table
+
+
+async def administer_principals(copy: MetaCopy, command: PrincipalsCommand) -> list[Holder]:
+    """All principals there are once the command is done. Raises NotLeader where meta is not led from here."""
+    async with copy.meta.lock:
+        # Who leads no more may not know of the newest ones.
+        await copy.confirm()
+        principals = copy.meta.principals
+        match command:
+            case AddPrincipal():
+                await principals.add(command.principal)
+            case RemovePrincipal():
+                await principals.remove(command.access_key)
+            case ListPrincipals():
+                pass
+        return [principal.holder for principal in principals.all()]

@@ -154,12 +154,12 @@ class RouterLink:
             self._stir()
 
     def _next_part(self) -> Part | None:
-        """What is to be told next of the tables. What has changed since is told when that is done."""
+        """What is to be told next of meta. What has changed since is told when that is done."""
         if self._parts is None:
             self._has_news = False
             news = self._service.news(self._told)
             self._told = news.index
-            if not (news.is_all or news.records or news.gone):
+            if not news.says_something:
                 return None
             self._parts = parts_of(news)
         part = next(self._parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import SystemRandom
@@ -14,6 +14,7 @@ from gramme.links.api import Identity
 from gramme.links.dialler import Dialler
 from gramme.links.security import Security
 from gramme.links.services import STORAGE
+from gramme.model.principal import Principal
 from gramme.model.table import Table
 from gramme.router.catalog import Catalog, entry_of
 from gramme.router.gateway import Gateway, certificate_of, listening
@@ -123,6 +124,8 @@ class Tables:
 
     def __init__(self) -> None:
         self.catalog: Catalog | None = None
+        # Told of all principals there are, whenever they have changed.
+        self.on_principals: Callable[[Sequence[Principal]], None] = lambda principals: None
         self._known: dict[int, Table] = {}
         self._refusal = ""
         # There are news, or there will be none.
@@ -139,6 +142,8 @@ class Tables:
             if self._known.get(record.table.id) != record.table:
                 self.catalog.put(entry_of(record))
                 self._known[record.table.id] = record.table
+        if news.principals is not None:
+            self.on_principals(news.principals)
         self._first.set()
 
     def refuse(self, why: str) -> None:
