@@ -19,6 +19,7 @@ from gramme.model.table import Table
 from gramme.router.catalog import Catalog, entry_of
 from gramme.router.gateway import Gateway, certificate_of, listening
 from gramme.router.http.callers import verifier
+from gramme.router.http.credentials import credentials_of
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.server import HttpServer
 from gramme.router.operations.all import OPERATIONS
@@ -45,6 +46,8 @@ class RouterOptions:
     gateway_port: int = -1
     gateway_certificate: str = ""
     gateway_key: str = ""
+    # Whether those may ask whom the cluster knows, and nobody else.
+    principals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,18 @@ async def running_router(
     """Gives where it listens once a node has told of the tables, or nothing if it was stopped before. Raises StartRefused."""
     certificate = certificate_of(options.gateway_certificate, options.gateway_key)
     try:
-        verified = verifier(options.credentials, options.host, insecure_bind=options.insecure_bind)
+        verified = verifier(
+            options.credentials,
+            options.host,
+            insecure_bind=options.insecure_bind,
+            principals=options.principals,
+        )
     except OSError as error:
         raise StartRefused(f"cannot listen on {options.host}: {error.strerror}") from error
     tables = Tables()
+    if verified is not None and options.principals:
+        know = verified.replace_credentials
+        tables.on_principals = lambda principals: know(credentials_of(principals))
     dialler = Dialler(STORAGE, options.identity, options.security, SystemRandom())
     nodes = RemoteNodes(SystemRandom(), tables)
     nodes.on_refused = tables.refuse

@@ -49,6 +49,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option("--port", type=int, default=8000, help="default 8000; 0 takes any free one")
     option("--partitions", type=int, default=1, metavar="N", help="of each new table, default 1")
     option("--credentials", default="", metavar="FILE", help="as in gramme serve")
+    option(
+        "--principals",
+        action="store_true",
+        help="answer only who signs with a key of the cluster: see gramme admin principals",
+    )
     option("--insecure-bind", action="store_true", help="as in gramme serve")
     option("--gateway-port", type=int, default=-1, metavar="PORT", help="as in gramme serve")
     option("--gateway-certificate", default="", metavar="FILE", help="as in gramme serve")
@@ -123,6 +128,7 @@ def run_router(options: argparse.Namespace) -> int:
             options.gateway_port,
             options.gateway_certificate,
             options.gateway_key,
+            options.principals,
         )
         await main.run_router(settings)
 

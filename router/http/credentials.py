@@ -1,16 +1,19 @@
-"""Whose signatures are good: access keys with their secrets, from a file in the form of AWS's shared credentials.
+"""Whose signatures are good: access keys with their secrets, of a cluster's principals or from a file.
 
-A section is a profile, so the file that is given to a server can be given to its clients too.
+The file is in the form of AWS's shared credentials. A section is a profile, so what is given to a server can be given to its
+clients too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from configparser import ConfigParser
 from configparser import Error as FormError
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from gramme.model.principal import Principal
 
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _DEFAULT_ACCOUNT = "000000000000"
@@ -43,6 +46,13 @@ def account_of(access_key: str) -> str:
     credentials share their tables.
     """
     return access_key if _ACCOUNT.fullmatch(access_key) else _DEFAULT_ACCOUNT
+
+
+def credentials_of(principals: Iterable[Principal]) -> dict[str, Credential]:
+    return {
+        principal.access_key: Credential(principal.account, principal.secret)
+        for principal in principals
+    }
 
 
 def read_credentials(path: Path) -> dict[str, Credential]:
