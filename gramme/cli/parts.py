@@ -7,6 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from gramme.cli.cluster_directory import ClusterDirectory
 from gramme.open_files import ask_for_more
 from gramme.start import StartRefused, run_or_refuse
 
@@ -70,6 +71,24 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, required: bool = Tru
         help="the addresses of all nodes, in the order of their numbers",
     )
     add_secret_options(parser, required=required)
+
+
+def add_running_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """Where the cluster is that somebody has a question to."""
+    option = parser.add_argument
+    option("--cluster", metavar="DIR", help="of gramme cluster, in place of the options below")
+    add_cluster_options(parser, required=False)
+
+
+def running_cluster(options: argparse.Namespace) -> list[str]:
+    """The addresses of its nodes. From here on `options` name the file of its secret, too. Raises StartRefused."""
+    if options.cluster:
+        directory = ClusterDirectory.read(Path(options.cluster))
+        options.members = ",".join(directory.members)
+        options.secret_file = str(directory.secret_file)
+    if not (options.members and options.secret_file):
+        raise StartRefused("give --cluster, or --members and --secret-file")
+    return members_of(options)
 
 
 def add_secret_options(parser: argparse.ArgumentParser, *, required: bool) -> None:

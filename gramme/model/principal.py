@@ -12,6 +12,9 @@ Secret = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9+/]{40}\Z")]
 Name = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9+=,.@_-]{1,64}\Z")]
 Account = Annotated[str, msgspec.Meta(pattern=r"\A[0-9]{12}\Z")]
 
+# Of who does not say whose tables are meant.
+DEFAULT_ACCOUNT = "000000000000"
+
 
 class Holder(msgspec.Struct, frozen=True):
     """A principal without its secret. A name may have several access keys, so that one can take the place of another."""

@@ -13,10 +13,9 @@ from configparser import Error as FormError
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gramme.model.principal import Principal
+from gramme.model.principal import DEFAULT_ACCOUNT, Principal
 
 _ACCOUNT = re.compile(r"[0-9]{12}")
-_DEFAULT_ACCOUNT = "000000000000"
 
 # An access key is an element of a credential scope, which stands in a list of name=value pairs.
 _ACCESS_KEY = re.compile(r"[A-Za-z0-9_.:@+-]{1,128}")
@@ -45,7 +44,7 @@ def account_of(access_key: str) -> str:
     It is the key itself if that could be an account number, and one account for everybody else, so that dummy
     credentials share their tables.
     """
-    return access_key if _ACCOUNT.fullmatch(access_key) else _DEFAULT_ACCOUNT
+    return access_key if _ACCOUNT.fullmatch(access_key) else DEFAULT_ACCOUNT
 
 
 def credentials_of(principals: Iterable[Principal]) -> dict[str, Credential]:
