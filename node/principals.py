@@ -50,12 +50,12 @@ class Principals:
         key = principal_key(principal.access_key)
         if key in self._rows:
             if self._rows[key][1] != principal:
-                raise ResourceInUse(f"There is another principal with {principal.access_key}")
+                raise ResourceInUse(f"{principal.access_key} is another principal's")
             # Whoever asks did not hear that it was done.
             return
         if len(self._rows) >= PRINCIPALS_MAX:
             raise LimitExceeded(
-                f"There are {len(self._rows)} access keys, which is as many as there may be"
+                f"there are {len(self._rows)} access keys, which is as many as there may be"
             )
         await self._propose([Row(Family.SYS, key, encode_principal(principal))]).flushed
 
