@@ -15,13 +15,11 @@ from gramme.clock import Clock
 from gramme.codec.frame import Answer, Request
 from gramme.codec.join import Welcome
 from gramme.codec.news import News
+from gramme.codec.principals import PrincipalsCommand
 from gramme.codec.status import NodeStatus
 from gramme.commands import (
     Administration,
-    AlterTable,
-    CreateTable,
     Delete,
-    DeleteTable,
     Get,
     GetFeed,
     GetTotals,
@@ -38,16 +36,16 @@ from gramme.drive import drive
 from gramme.errors import (
     GrammeError,
     InternalServerError,
-    NotLeader,
     OutcomeUnknown,
     SeamError,
     StalePartition,
     StaleSource,
     Unavailable,
-    ValidationError,
 )
 from gramme.links.api import Refused
+from gramme.model.principal import Holder
 from gramme.model.table import Table
+from gramme.node.administration import administer, administer_principals
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
@@ -65,6 +63,7 @@ from gramme.node.membership import Membership
 from gramme.node.meta import META_GROUP, Meta, meta_ranges
 from gramme.node.meta_copy import MetaCopy
 from gramme.node.pauses import tidy_in_pauses
+from gramme.node.principals import PrincipalNews
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import NOBODY, Message, ReplicaId
 from gramme.node.snapshot_exchange import SnapshotExchange
@@ -79,8 +78,6 @@ log = logging.getLogger(__name__)
 TICK_S = 0.1
 # So often the heartbeats of all groups are sent at once. From then on they are due at once, and share their frames.
 ALIGN_TICKS = 30
-# Of a new table: more than any router asks for.
-PARTITIONS_MAX = 1_024
 # How often an index's rows are offered to another replica of a group whose leader is not known.
 RETRY_S = 0.05
 
@@ -145,7 +142,8 @@ class ClusterNode:
         if not self._is_incomplete(META_GROUP):
             self._copy.open()
         self._table_news = TableNews()
-        # Told when tables may have changed.
+        self._principal_news = PrincipalNews()
+        # Told when tables or principals may have changed.
         self.on_news: Callable[[], None] = lambda: None
 
     async def run(self, ready: asyncio.Event) -> None:
@@ -221,7 +219,9 @@ class ClusterNode:
         """Meta may have changed."""
         self.transport.recognise_again()
         self._hosting.follow()
-        self._table_news.update(self._meta.index, self._meta.records())
+        meta = self._meta
+        self._table_news.update(meta.index, meta.records())
+        self._principal_news.update(meta.index, meta.principals.all())
         self.on_news()
 
     # Tables
@@ -240,11 +240,11 @@ class ClusterNode:
         return self._copy.log is not None
 
     def news(self, since: int = NOTHING) -> News:
-        """What has changed of the tables since an index of meta's log."""
+        """What has changed of meta since an index of its log."""
         records, gone, is_all = self._table_news.since(since)
         members = dict(self._settings.members)
-        index = self._table_news.index
-        return News(index, self._settings.seed, records, members, gone, is_all)
+        index, principals = self._table_news.index, self._principal_news.since(since)
+        return News(index, self._settings.seed, records, members, gone, is_all, principals)
 
     def status(self, version: str, data_bytes: int) -> NodeStatus:
         """How this node is, for who runs the cluster."""
@@ -253,28 +253,11 @@ class ClusterNode:
 
     async def administer(self, command: Administration) -> Table:
         """Raises NotLeader where meta is not led from here."""
-        async with self._meta.lock:
-            if not self.leads_meta:
-                raise NotLeader(self._copy.leader_node)
-            try:
-                return await self._administer(command)
-            except GrammeError:
-                # It tells of tables as they are known here. Whoever leads no more may not know of it.
-                await self._copy.confirm()
-                raise
+        return await administer(self._copy, command)
 
-    async def _administer(self, command: Administration) -> Table:
-        match command:
-            case CreateTable():
-                if not 1 <= command.partitions <= PARTITIONS_MAX:
-                    raise ValidationError(f"partitions must be from 1 to {PARTITIONS_MAX}")
-                return (await self._meta.create(command)).table
-            case AlterTable():
-                return (await self._meta.alter(command)).table
-            case DeleteTable():
-                record = self._meta.find(command)
-                await self._meta.delete(record).flushed
-                return record.table
+    async def administer_principals(self, command: PrincipalsCommand) -> list[Holder]:
+        """All there are once it is done. Raises NotLeader where meta is not led from here."""
+        return await administer_principals(self._copy, command)
 
     # Nodes
 

@@ -13,15 +13,16 @@ from random import SystemRandom
 from gramme.clock import SystemClock
 from gramme.codec.frame import BadFrame
 from gramme.codec.join import Welcome, decode_welcome, encode_welcome
+from gramme.codec.principals import decode_command, encode_outcome
 from gramme.codec.status import encode_status
-from gramme.errors import SeamError
+from gramme.errors import GrammeError, SeamError
 from gramme.links.api import Events, Identity, Link, NotYet, Refused
 from gramme.links.cluster import identity_of, seed_of
 from gramme.links.dialler import Dialler
 from gramme.links.inquiry import NoAnswer, inquire
 from gramme.links.listener import Listener, ListenRefused
 from gramme.links.security import Secret, Security, SecurityRefused, Tls
-from gramme.links.services import JOIN, PEER, STATUS, STORAGE
+from gramme.links.services import JOIN, PEER, PRINCIPALS, STATUS, STORAGE
 from gramme.node.cluster import ClusterNode, ClusterSettings
 from gramme.node.engine.directory import DataDirectory, DirectoryRefused
 from gramme.node.engine.rocks import RocksEngine
@@ -142,7 +143,11 @@ async def _connected(
         identity,
         security,
         {STORAGE: doors.accept_router, PEER: doors.accept_peer},
-        answerers={STATUS: doors.describe, JOIN: doors.welcome},
+        answerers={
+            STATUS: doors.describe,
+            JOIN: doors.welcome,
+            PRINCIPALS: doors.administer_principals,
+        },
     )
     host, _, port = options.members[options.number].rpartition(":")
     try:
@@ -263,15 +268,20 @@ class _Doors:
             raise NotYet("this node is being given its copy of the tables")
         return routers.accept(link, peer)
 
-    async def describe(self, peer: Identity) -> bytes:
-        try:
-            node, _ = self._enter(peer)
-        except NotYet as not_yet:
-            # A person wants to know.
-            raise Refused(str(not_yet)) from not_yet
+    async def describe(self, peer: Identity, _: bytes) -> bytes:
+        node = self._enter_for_a_person(peer)
         return encode_status(node.status(self._release, self._directory.size_bytes()))
 
-    async def welcome(self, peer: Identity) -> bytes:
+    async def administer_principals(self, peer: Identity, question: bytes) -> bytes:
+        node = self._enter_for_a_person(peer)
+        try:
+            return encode_outcome(await node.administer_principals(decode_command(question)))
+        except BadFrame as error:
+            raise Refused("this is no question about principals") from error
+        except (GrammeError, SeamError) as error:
+            return encode_outcome(error)
+
+    async def welcome(self, peer: Identity, _: bytes) -> bytes:
         _same_cluster(self._identity, peer)
         who = who_is(peer)
         if self._inside is None:
@@ -281,6 +291,13 @@ class _Doors:
         except SeamError:
             # It asks again.
             return encode_welcome(Welcome(known=False))
+
+    def _enter_for_a_person(self, peer: Identity) -> ClusterNode:
+        """Who waits in front of a screen wants to know why there is no answer."""
+        try:
+            return self._enter(peer)[0]
+        except NotYet as not_yet:
+            raise Refused(str(not_yet)) from not_yet
 
     def _enter(self, peer: Identity) -> tuple[ClusterNode, Routers]:
         _same_cluster(self._identity, peer)

@@ -1,4 +1,4 @@
-"""Group 0: which tables there are, and which partitions keep them.
+"""Group 0: which tables there are, which partitions keep them, and who may ask.
 
 Meta's rows are in the `sys` family and change through the same commit loop as everything else. Changes are made one at a
 time, by whoever holds the lock. The first rows of a new group are in the same batch as the table or the index that names
@@ -27,6 +27,7 @@ from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row
 from gramme.node.engine.keyspace import (
     SYS_MEMBERS,
     SYS_NEXT_ID,
+    SYS_PRINCIPALS,
     SYS_TABLES,
     ReplicaState,
     decode_state,
@@ -38,6 +39,7 @@ from gramme.node.engine.keyspace import (
     table_key,
 )
 from gramme.node.members import MemberRecord, encode_member
+from gramme.node.principals import Principals
 from gramme.node.proposals import Commits, Entry, Proposals, Round
 from gramme.node.table_records import (
     EMPTY_STATE,
@@ -71,6 +73,7 @@ class Meta:
         self._proposals = Proposals(commits, self, self._stored_state())
         # The rows of tables as they were last loaded, by their keys.
         self._rows: dict[bytes, tuple[bytes, TableRecord]] = {}
+        self.principals = Principals(engine, self._propose)
         self._load()
 
     def _load(self) -> None:
@@ -86,6 +89,7 @@ class Meta:
         self._records: dict[Name, TableRecord] = {
             name_of(record.table): record for _, record in self._rows.values()
         }
+        self.principals.load()
 
     @property
     def index(self) -> int:
@@ -337,6 +341,7 @@ def meta_ranges() -> list[tuple[Family, bytes, bytes]]:
     return [
         (Family.SYS, SYS_MEMBERS, successor(SYS_MEMBERS)),
         (Family.SYS, SYS_NEXT_ID, successor(SYS_NEXT_ID)),
+        (Family.SYS, SYS_PRINCIPALS, successor(SYS_PRINCIPALS)),
         (Family.SYS, SYS_TABLES, successor(SYS_TABLES)),
         (Family.RAFT, lower, log_position_key(META_GROUP)),
     ]

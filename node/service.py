@@ -154,18 +154,24 @@ class RouterLink:
             self._stir()
 
     def _next_part(self) -> Part | None:
-        """What is to be told next of the tables. What has changed since is told when that is done."""
+        """What is to be told next of meta. What has changed since is told when that is done."""
         if self._parts is None:
             self._has_news = False
             news = self._service.news(self._told)
             self._told = news.index
-            if not (news.is_all or news.records or news.gone):
+            if not news.says_something:
                 return None
             self._parts = parts_of(news)
         part = next(self._parts)
         if part.is_last:
             self._parts = None
         return part
+
+    def _catch_up(self, known: int) -> None:
+        """Tell what has changed since. The router may lack what it was told, and know what others have told it."""
+        if self._parts is None:
+            self._told = known
+            self._has_news = True
 
     @property
     def _has_something_to_say(self) -> bool:
@@ -221,6 +227,8 @@ class RouterLink:
                 self._service.asked(request, self._answer)
         for number, encoded in asked.administration:
             self._administer(number, encoded)
+        if asked.known is not None:
+            self._catch_up(asked.known)
         if not (requests or asked.administration):
             self._owes_a_word = True
             self._stir()

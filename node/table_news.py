@@ -29,6 +29,9 @@ class TableNews:
     def update(self, index: int, records: Iterable[TableRecord]) -> None:
         """These are the tables now. Records are compared by identity first."""
         changed, there = self._changed, set[int]()
+        if self.index == NOTHING:
+            # What has gone before is not known here.
+            self._forgotten = index
         self.index = index
         for record in records:
             id = record.table.id

@@ -157,7 +157,7 @@ class Session:
                 usage.held_bytes -= size
 
     def _open(self, message: bytes) -> Requests:
-        """Raises Refused, and InvalidSignature."""
+        """Raises Refused, InvalidSignature and UnrecognizedClient."""
         try:
             frame = ClientFrame.FromString(message)
             if not frame.HasField("requests"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import SystemRandom
@@ -14,10 +14,12 @@ from gramme.links.api import Identity
 from gramme.links.dialler import Dialler
 from gramme.links.security import Security
 from gramme.links.services import STORAGE
+from gramme.model.principal import Principal
 from gramme.model.table import Table
 from gramme.router.catalog import Catalog, entry_of
 from gramme.router.gateway import Gateway, certificate_of, listening
 from gramme.router.http.callers import verifier
+from gramme.router.http.credentials import credentials_of
 from gramme.router.http.dispatch import Dispatcher
 from gramme.router.http.server import HttpServer
 from gramme.router.operations.all import OPERATIONS
@@ -44,6 +46,8 @@ class RouterOptions:
     gateway_port: int = -1
     gateway_certificate: str = ""
     gateway_key: str = ""
+    # Whether those may ask whom the cluster knows, and nobody else.
+    principals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,18 @@ async def running_router(
     """Gives where it listens once a node has told of the tables, or nothing if it was stopped before. Raises StartRefused."""
     certificate = certificate_of(options.gateway_certificate, options.gateway_key)
     try:
-        verified = verifier(options.credentials, options.host, insecure_bind=options.insecure_bind)
+        verified = verifier(
+            options.credentials,
+            options.host,
+            insecure_bind=options.insecure_bind,
+            principals=options.principals,
+        )
     except OSError as error:
         raise StartRefused(f"cannot listen on {options.host}: {error.strerror}") from error
     tables = Tables()
+    if verified is not None and options.principals:
+        know = verified.replace_credentials
+        tables.on_principals = lambda principals: know(credentials_of(principals))
     dialler = Dialler(STORAGE, options.identity, options.security, SystemRandom())
     nodes = RemoteNodes(SystemRandom(), tables)
     nodes.on_refused = tables.refuse
@@ -114,6 +126,7 @@ async def running_router(
         finally:
             await http.stop(STOP_GRACE_S)
     finally:
+        nodes.close()
         await dialler.close()
 
 
@@ -122,6 +135,8 @@ class Tables:
 
     def __init__(self) -> None:
         self.catalog: Catalog | None = None
+        # Told of all principals there are, whenever they have changed.
+        self.on_principals: Callable[[Sequence[Principal]], None] = lambda principals: None
         self._known: dict[int, Table] = {}
         self._refusal = ""
         # There are news, or there will be none.
@@ -138,6 +153,8 @@ class Tables:
             if self._known.get(record.table.id) != record.table:
                 self.catalog.put(entry_of(record))
                 self._known[record.table.id] = record.table
+        if news.principals is not None:
+            self.on_principals(news.principals)
         self._first.set()
 
     def refuse(self, why: str) -> None:

@@ -75,6 +75,12 @@ class NodeLink:
         self._stir()
         return answered
 
+    def refresh(self, known: int) -> bool:
+        """Ask what has changed since an index of meta's log; False if this is not the moment. Nobody waits for an answer."""
+        if not self.serves or self.link is None or not self.link.idle:
+            return False
+        return self.link.send(encode_exchange(ToNode(known=known)))
+
     def _stir(self) -> None:
         if not self._scheduled and (self.link is None or self.link.idle or not self.link.up):
             self._scheduled = True

@@ -49,6 +49,7 @@ from gramme.links.api import Dial
 from gramme.model.table import Table, TableRecord
 from gramme.partitions import Partition
 from gramme.router.node_link import ANSWER_S, NodeLink
+from gramme.router.refresh import Refresh
 
 # As long as an SDK waits before it gives a request up, or a little less.
 DEADLINE_S = 10.0
@@ -71,8 +72,8 @@ class Learner(Protocol):
 class RemoteNodes:
     """`Nodes` over links. `learner` is given every piece of news that is not older than the last.
 
-    News of changes suit whatever is known here: who tells them has told the same router, by news that were taken or older
-    than what was known, of all that was before.
+    News of changes suit whatever is known here: of all that was before, who tells them has told the same router, by news that
+    were taken or older than what was known, or has heard from it that it knows.
     """
 
     def __init__(self, random: Random, learner: Learner) -> None:
@@ -81,6 +82,7 @@ class RemoteNodes:
         self._news: asyncio.Event = asyncio.Event()
         self._records: dict[int, TableRecord] = {}
         self._links: dict[int, NodeLink] = {}
+        self._refresh: Refresh | None = None
         self._news_index = -1
         self._placement: dict[int, list[int]] = {}
         # Request ids are those of this process, numbered.
@@ -97,6 +99,13 @@ class RemoteNodes:
         for number, address in enumerate(addresses, start=1):
             link = self._links[number] = NodeLink(number, self._learn, self._look_for_refusals)
             link.link = dial.dial(address, link)
+        self._refresh = Refresh(self._random, list(self._links.values()), lambda: self._news_index)
+        self._refresh.begin()
+
+    def close(self) -> None:
+        """Ask for no more news. The links are their dialler's to close."""
+        if self._refresh is not None:
+            self._refresh.close()
 
     def _look_for_refusals(self) -> None:
         links = self._links.values()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from pathlib import Path
 
 import msgspec
 
-from gramme.cli.cluster_directory import ClusterDirectory
+from gramme.cli import principals
 from gramme.cli.health import ask_over_http, fault_of
 from gramme.cli.parts import (
-    add_cluster_options,
+    add_running_cluster_options,
     add_secret_options,
     is_address,
-    members_of,
+    running_cluster,
     secret_of,
     tls_of,
 )
@@ -30,17 +29,15 @@ HEALTH_TIMEOUT_S = 5.0
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    admin = commands.add_parser("admin", help="ask a cluster how it is")
+    admin = commands.add_parser("admin", help="ask a cluster how it is, and say who may use it")
     questions = admin.add_subparsers(required=True, metavar="question")
     status = questions.add_parser(
         "status",
         help="show nodes, partitions and replicas",
         description="Show nodes, partitions and replicas. The exit code is 1 if a partition has no leader.",
     )
-    option = status.add_argument
-    option("--cluster", metavar="DIR", help="of gramme cluster, in place of the options below")
-    add_cluster_options(status, required=False)
-    option("--json", action="store_true", help="for programs")
+    add_running_cluster_options(status)
+    status.add_argument("--json", action="store_true", help="for programs")
     status.set_defaults(command=run_status)
 
     health = questions.add_parser(
@@ -56,19 +53,15 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add_secret_options(health, required=False)
     health.set_defaults(command=run_health)
 
+    principals.add_to(questions)
+
 
 def run_status(options: argparse.Namespace) -> int:
     return run_or_refuse(lambda: _show_status(options))
 
 
 async def _show_status(options: argparse.Namespace) -> int:
-    if options.cluster:
-        directory = ClusterDirectory.read(Path(options.cluster))
-        options.members = ",".join(directory.members)
-        options.secret_file = str(directory.secret_file)
-    if not (options.members and options.secret_file):
-        raise StartRefused("status needs --cluster, or --members and --secret-file")
-    addresses = members_of(options)
+    addresses = running_cluster(options)
     numbers = range(1, len(addresses) + 1)
     asking = (_ask(number, addresses[number - 1], options) for number in numbers)
     answers = dict(zip(numbers, await asyncio.gather(*asking), strict=True))

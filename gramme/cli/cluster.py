@@ -61,6 +61,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     option("--partitions", type=int, default=1, metavar="N", help="of each new table, default 1")
     option("--credentials", default="", metavar="FILE", help="as in gramme serve")
+    option("--principals", action="store_true", help="as in gramme router")
     option("--durability", choices=("flush", "os"), default="flush", help="as in gramme serve")
     option("--cache-mb", type=int, default=0, metavar="MB", help="of each node, as in gramme serve")
     option("--index-delay-ms", type=int, default=0, metavar="MS", help="as in gramme serve")
@@ -94,7 +95,13 @@ async def _run(options: argparse.Namespace) -> None:
 
         def say_ready() -> None:
             endpoint = f"http://{router.address}"
-            greet(endpoint, str(directory.path), options.credentials, gateway_of(router))
+            greet(
+                endpoint,
+                str(directory.path),
+                options.credentials,
+                gateway_of(router),
+                principals=options.principals,
+            )
 
         await Cluster(directory, parts, say_ready).run(stop)
     finally:
@@ -113,6 +120,8 @@ def _check(options: argparse.Namespace) -> None:
         raise StartRefused(f"partitions must be from 1 to {PARTITIONS_MAX}")
     if options.cache_mb < 0 or options.index_delay_ms < 0:
         raise StartRefused("--cache-mb and --index-delay-ms must not be negative")
+    if options.credentials and options.principals:
+        raise StartRefused("give --principals or --credentials, not both")
 
 
 def _check_addresses(parts: Sequence[Part]) -> None:
@@ -154,16 +163,16 @@ def _nodes(options: argparse.Namespace, directory: ClusterDirectory) -> list[Par
 def _routers(options: argparse.Namespace, directory: ClusterDirectory) -> list[Part]:
     ports = _ports(options.port, options.routers)
     gateways = _ports(options.gateway_port, options.routers)
-    credentials = []
+    callers = ["--principals"] if options.principals else []
     if options.credentials:
-        credentials = ["--credentials", str(Path(options.credentials).absolute())]
+        callers = ["--credentials", str(Path(options.credentials).absolute())]
     parts = []
     for number, (port, gateway) in enumerate(zip(ports, gateways, strict=True), start=1):
         command = [
             *_command("router", directory),
             *("--host", LOOPBACK, "--port", str(port), "--partitions", str(options.partitions)),
             *((GATEWAY_PORT, str(gateway)) if gateway > 0 else ()),
-            *credentials,
+            *callers,
         ]
         parts.append(Part(f"router-{number}", "router", 0, f"{LOOPBACK}:{port}", "", command))
     return parts

@@ -7,6 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from gramme.cli.cluster_directory import ClusterDirectory
 from gramme.open_files import ask_for_more
 from gramme.start import StartRefused, run_or_refuse
 
@@ -49,6 +50,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option("--port", type=int, default=8000, help="default 8000; 0 takes any free one")
     option("--partitions", type=int, default=1, metavar="N", help="of each new table, default 1")
     option("--credentials", default="", metavar="FILE", help="as in gramme serve")
+    option(
+        "--principals",
+        action="store_true",
+        help="answer only who signs with a key of the cluster: see gramme admin principals",
+    )
     option("--insecure-bind", action="store_true", help="as in gramme serve")
     option("--gateway-port", type=int, default=-1, metavar="PORT", help="as in gramme serve")
     option("--gateway-certificate", default="", metavar="FILE", help="as in gramme serve")
@@ -65,6 +71,24 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, required: bool = Tru
         help="the addresses of all nodes, in the order of their numbers",
     )
     add_secret_options(parser, required=required)
+
+
+def add_running_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """Where the cluster is that somebody has a question to."""
+    option = parser.add_argument
+    option("--cluster", metavar="DIR", help="of gramme cluster, in place of the options below")
+    add_cluster_options(parser, required=False)
+
+
+def running_cluster(options: argparse.Namespace) -> list[str]:
+    """The addresses of its nodes. From here on `options` name the file of its secret, too. Raises StartRefused."""
+    if options.cluster:
+        directory = ClusterDirectory.read(Path(options.cluster))
+        options.members = ",".join(directory.members)
+        options.secret_file = str(directory.secret_file)
+    if not (options.members and options.secret_file):
+        raise StartRefused("give --cluster, or --members and --secret-file")
+    return members_of(options)
 
 
 def add_secret_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -123,6 +147,7 @@ def run_router(options: argparse.Namespace) -> int:
             options.gateway_port,
             options.gateway_certificate,
             options.gateway_key,
+            options.principals,
         )
         await main.run_router(settings)
 

@@ -159,7 +159,7 @@ def as_text(status: ClusterStatus) -> str:
         partitions.append(
             (name, index, str(one.group), share, leader, str(one.term), str(rounds), replicas)
         )
-    return f"{_aligned(nodes)}\n\n{_aligned(partitions)}"
+    return f"{aligned(nodes)}\n\n{aligned(partitions)}"
 
 
 def _replica_text(replica: ReplicaLine) -> str:
@@ -169,7 +169,7 @@ def _replica_text(replica: ReplicaLine) -> str:
     return f"{replica.node}:{replica.applied}{behind}"
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -17,6 +17,8 @@ class ToNode(msgspec.Struct, array_like=True):
     requests: bytes = b""
     # Commands to meta, with the number their outcome shall have.
     administration: list[tuple[int, bytes]] = []
+    # Asks for news: those of after this index of meta's log.
+    known: int | None = None
 
 
 class ToRouter(msgspec.Struct, array_like=True):

@@ -1,4 +1,4 @@
-"""What a node tells routers of the tables: at first all there is, then what has changed, in frames of a bounded size.
+"""What a node tells routers of tables and principals: at first all there is, then what has changed, in frames of a bounded size.
 
 A piece of news is told in parts, each in a frame of its own, and is heard when its last part is there. So it needs no room
 beside what else is said, and holds nobody up however many tables there are. Of changes nobody is told twice by the same link;
@@ -10,21 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from gramme.codec.catalog import decode_record, encode_record
+from gramme.model.principal import Principal
 from gramme.model.table import TableRecord
 
 # What a part holds at most of records, or one record that is larger. Half a millisecond of encoding, or of reading it.
 PART_BYTES = 32 << 10
 # Ids of tables that are gone, in one part.
 PART_GONE = 10_000
+# Principals in one part, of some 150 bytes each.
+PART_PRINCIPALS = 100
 
 
 class News(msgspec.Struct, frozen=True):
-    """What a node knows of tables and nodes, as of an index of meta's log.
+    """What a node knows of tables, nodes and principals, as of an index of meta's log.
 
     `is_all` tells that there are no other tables. Otherwise it is what has changed since the news before it on the same link:
-    the records that are new or other ones, and the ids of the tables that are `gone`.
+    the records that are new or other ones, and the ids of the tables that are `gone`. `principals` are all there are, or None
+    if they have not changed.
     """
 
     index: int
@@ -35,6 +40,11 @@ class News(msgspec.Struct, frozen=True):
     addresses: dict[int, str]
     gone: list[int] = []
     is_all: bool = True
+    principals: list[Principal] | None = None
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.is_all or self.records or self.gone or self.principals is not None)
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True):
@@ -47,31 +57,33 @@ class Part(msgspec.Struct, frozen=True, array_like=True):
     records: list[bytes] = []
     gone: list[int] = []
     addresses: dict[int, str] = {}
+    principals: list[Principal] | None = None
 
 
 def parts_of(news: News) -> Iterator[Part]:
     """Each is encoded when it is asked for."""
     encoded: list[bytes] = []
     size = 0
+    gone, principals = news.gone, news.principals
 
-    def part(gone: list[int], *, is_last: bool) -> Part:
-        return Part(
-            *(news.index, news.seed, news.is_all, is_last, encoded, gone),
-            news.addresses if is_last else {},
-        )
+    def part() -> Part:
+        return Part(news.index, news.seed, news.is_all, False, encoded)
 
     for record in news.records:
         body = encode_record(record)
         if encoded and size + len(body) > PART_BYTES:
-            yield part([], is_last=False)
+            yield part()
             encoded, size = [], 0
         encoded.append(body)
         size += len(body)
-    gone = news.gone
     while len(gone) > PART_GONE:
-        yield part(gone[:PART_GONE], is_last=False)
+        yield replace(part(), gone=gone[:PART_GONE])
         encoded, gone = [], gone[PART_GONE:]
-    yield part(gone, is_last=True)
+    while principals is not None and len(principals) > PART_PRINCIPALS:
+        yield replace(part(), principals=principals[:PART_PRINCIPALS])
+        encoded, principals = [], principals[PART_PRINCIPALS:]
+    last = {"gone": gone, "addresses": news.addresses, "principals": principals}
+    yield replace(part(), is_last=True, **last)
 
 
 class Gathering:
@@ -80,13 +92,17 @@ class Gathering:
     def __init__(self) -> None:
         self._records: list[TableRecord] = []
         self._gone: list[int] = []
+        self._principals: list[Principal] = []
 
     def add(self, part: Part) -> News | None:
         """The news, once its last part is there. Raises BadFrame."""
         self._records += [decode_record(encoded) for encoded in part.records]
         self._gone += part.gone
+        self._principals += part.principals or []
         if not part.is_last:
             return None
         records, self._records = self._records, []
         gone, self._gone = self._gone, []
-        return News(part.index, part.seed, records, part.addresses, gone, part.is_all)
+        principals, self._principals = self._principals, []
+        told = None if part.principals is None else principals
+        return News(part.index, part.seed, records, part.addresses, gone, part.is_all, told)

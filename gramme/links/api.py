@@ -114,5 +114,5 @@ Accept = Callable[[Link, Identity], Events]
 The link is not up before `on_up`.
 """
 
-Answerer = Callable[[Identity], Awaitable[bytes]]
-"""Answers a call of its own, from a process that says it is this one. Raises Refused."""
+Answerer = Callable[[Identity, bytes], Awaitable[bytes]]
+"""Answers a call of its own, from a process that says it is this one, with this question. Raises Refused."""

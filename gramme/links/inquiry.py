@@ -22,18 +22,23 @@ class NoAnswer(Exception):
 
 
 async def inquire(
-    question: Call, address: str, identity: Identity, security: Security, timeout_s: float
+    call: Call,
+    address: str,
+    identity: Identity,
+    security: Security,
+    timeout_s: float,
+    question: bytes = b"",
 ) -> bytes:
-    """What the node at `address` answers. Raises NoAnswer."""
+    """What the node at `address` answers. Raises NoAnswer, after which a node may have done what it was asked all the same."""
     channel = channels.channel(address, security.tls, Limits())
     try:
         ask: aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
-            f"/{ADMINISTRATION}/{question.method}"
+            f"/{ADMINISTRATION}/{call.method}"
         )
-        request = question.request().SerializeToString()
+        request = call.request(content=question).SerializeToString()
         metadata = introduction(identity, security.secret)
         answer = await ask(request, metadata=metadata, timeout=timeout_s)
-        return question.decode_response(answer)
+        return call.decode_response(answer)
     except NotAFrame as error:
         raise NoAnswer("its answer cannot be read") from error
     except aio.AioRpcError as error:

@@ -159,8 +159,8 @@ class Listener:
 
 async def _answer(call: Call, say: Answerer, peer: Identity, request: bytes) -> bytes:
     try:
-        call.decode_request(request)
-        return call.response(content=await say(peer)).SerializeToString()
+        answer = await say(peer, call.decode_request(request))
+        return call.response(content=answer).SerializeToString()
     except NotAFrame as error:
         raise _TurnedAway(grpc.StatusCode.INVALID_ARGUMENT, "that is no request") from error
     except Refused as refused:

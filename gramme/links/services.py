@@ -51,16 +51,16 @@ ADMINISTRATION = peer_pb2.DESCRIPTOR.services_by_name["Administration"].full_nam
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call without arguments: who asks is all there is to know."""
+    """A call of its own, with its question and its answer as bytes. Most have no question: who asks is all there is to know."""
 
     method: str
-    request: type[peer_pb2.StatusRequest | peer_pb2.JoinRequest]
-    response: type[peer_pb2.StatusResponse | peer_pb2.JoinResponse]
+    request: type[peer_pb2.StatusRequest | peer_pb2.JoinRequest | peer_pb2.PrincipalsRequest]
+    response: type[peer_pb2.StatusResponse | peer_pb2.JoinResponse | peer_pb2.PrincipalsResponse]
 
-    def decode_request(self, message: bytes) -> None:
+    def decode_request(self, message: bytes) -> bytes:
         """Raises NotAFrame."""
         try:
-            self.request.FromString(message)
+            return self.request.FromString(message).content
         except DecodeError as error:
             raise NotAFrame from error
 
@@ -77,3 +77,6 @@ STATUS = Call("Status", peer_pb2.StatusRequest, peer_pb2.StatusResponse)
 
 JOIN = Call("Join", peer_pb2.JoinRequest, peer_pb2.JoinResponse)
 """From another node."""
+
+PRINCIPALS = Call("Principals", peer_pb2.PrincipalsRequest, peer_pb2.PrincipalsResponse)
+"""From who runs the cluster."""

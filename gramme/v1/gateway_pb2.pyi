@@ -15,6 +15,8 @@ Who asks is shown as over HTTP, by Signature Version 4, and costs one signature 
 - `ClientFrame.requests` are signed by the same key as AWS has the pieces of an upload signed: what is signed is
   `AWS4-HMAC-SHA256-PAYLOAD`, the hello's date, its scope, the last signature (the hello's to begin with), the SHA-256 of
   nothing and the SHA-256 of `requests`, a line each. So no message can be changed, repeated, left out or added on its way.
+- An access key that is taken away ends the streams that began with it: what was begun is answered, and the next message
+  refused.
 
 A router without credentials takes any signature and looks at the hello's form only. What is said is not secret without TLS.
 """

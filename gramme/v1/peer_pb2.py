@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14gramme/v1/peer.proto\x12\tgramme.v1\"\x18\n\x05\x46rame\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"\x0f\n\rStatusRequest\"!\n\x0eStatusResponse\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"\r\n\x0bJoinRequest\"\x1f\n\x0cJoinResponse\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x32:\n\x04Peer\x12\x32\n\x08\x45xchange\x12\x10.gramme.v1.Frame\x1a\x10.gramme.v1.Frame(\x01\x30\x01\x32\x88\x01\n\x0e\x41\x64ministration\x12=\n\x06Status\x12\x18.gramme.v1.StatusRequest\x1a\x19.gramme.v1.StatusResponse\x12\x37\n\x04Join\x12\x16.gramme.v1.JoinRequest\x1a\x17.gramme.v1.JoinResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14gramme/v1/peer.proto\x12\tgramme.v1\"\x18\n\x05\x46rame\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\" \n\rStatusRequest\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"!\n\x0eStatusResponse\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"\x1e\n\x0bJoinRequest\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"\x1f\n\x0cJoinResponse\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"$\n\x11PrincipalsRequest\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\"%\n\x12PrincipalsResponse\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x32:\n\x04Peer\x12\x32\n\x08\x45xchange\x12\x10.gramme.v1.Frame\x1a\x10.gramme.v1.Frame(\x01\x30\x01\x32\xd3\x01\n\x0e\x41\x64ministration\x12=\n\x06Status\x12\x18.gramme.v1.StatusRequest\x1a\x19.gramme.v1.StatusResponse\x12\x37\n\x04Join\x12\x16.gramme.v1.JoinRequest\x1a\x17.gramme.v1.JoinResponse\x12I\n\nPrincipals\x12\x1c.gramme.v1.PrincipalsRequest\x1a\x1d.gramme.v1.PrincipalsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,15 +34,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FRAME']._serialized_start=35
   _globals['_FRAME']._serialized_end=59
   _globals['_STATUSREQUEST']._serialized_start=61
-  _globals['_STATUSREQUEST']._serialized_end=76
-  _globals['_STATUSRESPONSE']._serialized_start=78
-  _globals['_STATUSRESPONSE']._serialized_end=111
-  _globals['_JOINREQUEST']._serialized_start=113
-  _globals['_JOINREQUEST']._serialized_end=126
-  _globals['_JOINRESPONSE']._serialized_start=128
-  _globals['_JOINRESPONSE']._serialized_end=159
-  _globals['_PEER']._serialized_start=161
-  _globals['_PEER']._serialized_end=219
-  _globals['_ADMINISTRATION']._serialized_start=222
-  _globals['_ADMINISTRATION']._serialized_end=358
+  _globals['_STATUSREQUEST']._serialized_end=93
+  _globals['_STATUSRESPONSE']._serialized_start=95
+  _globals['_STATUSRESPONSE']._serialized_end=128
+  _globals['_JOINREQUEST']._serialized_start=130
+  _globals['_JOINREQUEST']._serialized_end=160
+  _globals['_JOINRESPONSE']._serialized_start=162
+  _globals['_JOINRESPONSE']._serialized_end=193
+  _globals['_PRINCIPALSREQUEST']._serialized_start=195
+  _globals['_PRINCIPALSREQUEST']._serialized_end=231
+  _globals['_PRINCIPALSRESPONSE']._serialized_start=233
+  _globals['_PRINCIPALSRESPONSE']._serialized_end=270
+  _globals['_PEER']._serialized_start=272
+  _globals['_PEER']._serialized_end=330
+  _globals['_ADMINISTRATION']._serialized_start=333
+  _globals['_ADMINISTRATION']._serialized_end=544
 # @@protoc_insertion_point(module_scope)

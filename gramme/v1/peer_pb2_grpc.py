@@ -119,6 +119,11 @@ class AdministrationStub(object):
                 request_serializer=gramme_dot_v1_dot_peer__pb2.JoinRequest.SerializeToString,
                 response_deserializer=gramme_dot_v1_dot_peer__pb2.JoinResponse.FromString,
                 _registered_method=True)
+        self.Principals = channel.unary_unary(
+                '/gramme.v1.Administration/Principals',
+                request_serializer=gramme_dot_v1_dot_peer__pb2.PrincipalsRequest.SerializeToString,
+                response_deserializer=gramme_dot_v1_dot_peer__pb2.PrincipalsResponse.FromString,
+                _registered_method=True)
 
 
 class AdministrationServicer(object):
@@ -139,6 +144,13 @@ class AdministrationServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Principals(self, request, context):
+        """Who may ask the cluster: adds, removes or lists access keys. Answered by the node that leads meta; others say which that is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdministrationServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -151,6 +163,11 @@ def add_AdministrationServicer_to_server(servicer, server):
                     servicer.Join,
                     request_deserializer=gramme_dot_v1_dot_peer__pb2.JoinRequest.FromString,
                     response_serializer=gramme_dot_v1_dot_peer__pb2.JoinResponse.SerializeToString,
+            ),
+            'Principals': grpc.unary_unary_rpc_method_handler(
+                    servicer.Principals,
+                    request_deserializer=gramme_dot_v1_dot_peer__pb2.PrincipalsRequest.FromString,
+                    response_serializer=gramme_dot_v1_dot_peer__pb2.PrincipalsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -208,6 +225,33 @@ class Administration(object):
             '/gramme.v1.Administration/Join',
             gramme_dot_v1_dot_peer__pb2.JoinRequest.SerializeToString,
             gramme_dot_v1_dot_peer__pb2.JoinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Principals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/gramme.v1.Administration/Principals',
+            gramme_dot_v1_dot_peer__pb2.PrincipalsRequest.SerializeToString,
+            gramme_dot_v1_dot_peer__pb2.PrincipalsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -68,6 +68,8 @@ class AdministrationStub:
     """How the node, its partitions and its replicas are."""
     Join: _grpc.UnaryUnaryMultiCallable[_peer_pb2.JoinRequest, _peer_pb2.JoinResponse]
     """Whether a node with an empty directory, which has not taken part in anything, is known, and by which replica of meta."""
+    Principals: _grpc.UnaryUnaryMultiCallable[_peer_pb2.PrincipalsRequest, _peer_pb2.PrincipalsResponse]
+    """Who may ask the cluster: adds, removes or lists access keys. Answered by the node that leads meta; others say which that is."""
 
 @_typing.type_check_only
 class AdministrationAsyncStub(AdministrationStub):
@@ -78,6 +80,8 @@ class AdministrationAsyncStub(AdministrationStub):
     """How the node, its partitions and its replicas are."""
     Join: _aio.UnaryUnaryMultiCallable[_peer_pb2.JoinRequest, _peer_pb2.JoinResponse]  # type: ignore[assignment]
     """Whether a node with an empty directory, which has not taken part in anything, is known, and by which replica of meta."""
+    Principals: _aio.UnaryUnaryMultiCallable[_peer_pb2.PrincipalsRequest, _peer_pb2.PrincipalsResponse]  # type: ignore[assignment]
+    """Who may ask the cluster: adds, removes or lists access keys. Answered by the node that leads meta; others say which that is."""
 
 class AdministrationServicer(metaclass=_abc_1.ABCMeta):
     """Calls of their own, with the same metadata as a stream."""
@@ -97,5 +101,13 @@ class AdministrationServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_peer_pb2.JoinResponse, _abc.Awaitable[_peer_pb2.JoinResponse]]:
         """Whether a node with an empty directory, which has not taken part in anything, is known, and by which replica of meta."""
+
+    @_abc_1.abstractmethod
+    def Principals(
+        self,
+        request: _peer_pb2.PrincipalsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_peer_pb2.PrincipalsResponse, _abc.Awaitable[_peer_pb2.PrincipalsResponse]]:
+        """Who may ask the cluster: adds, removes or lists access keys. Answered by the node that leads meta; others say which that is."""
 
 def add_AdministrationServicer_to_server(servicer: AdministrationServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

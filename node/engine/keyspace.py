@@ -18,6 +18,7 @@
     sys      "table/" account / region / name, "next-id"
              "member/" number                of a node, as all agree: its data directory, and its replica of meta
              "node/" number                  of another node: the id of the data directory it was first met with
+             "principal/" access key         who may ask, with the secret
 
 Numbers are big-endian: group, log id and index 8 bytes, table and ordinal 4, token 8. A partition is a range of
 tokens and is not named in an item's key, so a split moves no items.
@@ -30,6 +31,7 @@ import struct
 import msgspec
 
 from gramme.model.change import Change
+from gramme.model.principal import Principal
 from gramme.model.table import Table, TableRecord
 from gramme.model.version import Version
 from gramme.partitions import TOKEN_SPACE
@@ -49,6 +51,7 @@ SYS_NEXT_ID = b"next-id"
 SYS_TABLES = b"table/"
 SYS_MEMBERS = b"member/"
 SYS_NODES = b"node/"
+SYS_PRINCIPALS = b"principal/"
 
 
 class ReplicaState(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -122,6 +125,10 @@ def node_key(number: int) -> bytes:
     return SYS_NODES + str(number).encode()
 
 
+def principal_key(access_key: str) -> bytes:
+    return SYS_PRINCIPALS + access_key.encode()
+
+
 def log_position_key(group: int) -> bytes:
     return _U64.pack(group) + b"\5"
 
@@ -181,6 +188,7 @@ _changes = msgspec.msgpack.Encoder()
 _change_decoder = msgspec.msgpack.Decoder(Change)
 _settings_decoder = msgspec.msgpack.Decoder(ReplicaSettings)
 _table_decoder = msgspec.msgpack.Decoder(TableRecord)
+_principal_decoder = msgspec.msgpack.Decoder(Principal)
 
 
 def encode_change(change: Change) -> bytes:
@@ -225,3 +233,11 @@ def encode_table(record: TableRecord) -> bytes:
 
 def decode_table(raw: bytes) -> TableRecord:
     return _table_decoder.decode(raw)
+
+
+def encode_principal(principal: Principal) -> bytes:
+    return msgspec.msgpack.encode(principal)
+
+
+def decode_principal(raw: bytes) -> Principal:
+    return _principal_decoder.decode(raw)

@@ -1,4 +1,4 @@
-"""Who may ask: by credentials where they are given, and everybody on this machine where they are not."""
+"""Who may ask: by credentials or principals where there are any, and everybody on this machine where there are not."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from gramme.router.http.verifier import Verifier
 from gramme.start import StartRefused
 
 
-def verifier(credentials: str, host: str, *, insecure_bind: bool) -> Verifier | None:
+def verifier(
+    credentials: str, host: str, *, insecure_bind: bool, principals: bool = False
+) -> Verifier | None:
     """Who tells callers apart; None if everybody may ask, which nobody from outside may.
 
-    Raises StartRefused, and OSError if there is no such host.
+    With `principals` it begins without any, and knows nobody. Raises StartRefused, and OSError if there is no such host.
     """
+    if principals and credentials:
+        raise StartRefused("give --principals or --credentials, not both")
+    if principals:
+        return Verifier({}, SystemClock())
     if credentials:
         try:
             known = read_credentials(Path(credentials))

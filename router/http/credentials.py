@@ -1,19 +1,21 @@
-"""Whose signatures are good: access keys with their secrets, from a file in the form of AWS's shared credentials.
+"""Whose signatures are good: access keys with their secrets, of a cluster's principals or from a file.
 
-A section is a profile, so the file that is given to a server can be given to its clients too.
+The file is in the form of AWS's shared credentials. A section is a profile, so what is given to a server can be given to its
+clients too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from configparser import ConfigParser
 from configparser import Error as FormError
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gramme.model.principal import DEFAULT_ACCOUNT, Principal
+
 _ACCOUNT = re.compile(r"[0-9]{12}")
-_DEFAULT_ACCOUNT = "000000000000"
 
 # An access key is an element of a credential scope, which stands in a list of name=value pairs.
 _ACCESS_KEY = re.compile(r"[A-Za-z0-9_.:@+-]{1,128}")
@@ -42,7 +44,14 @@ def account_of(access_key: str) -> str:
     It is the key itself if that could be an account number, and one account for everybody else, so that dummy
     credentials share their tables.
     """
-    return access_key if _ACCOUNT.fullmatch(access_key) else _DEFAULT_ACCOUNT
+    return access_key if _ACCOUNT.fullmatch(access_key) else DEFAULT_ACCOUNT
+
+
+def credentials_of(principals: Iterable[Principal]) -> dict[str, Credential]:
+    return {
+        principal.access_key: Credential(principal.account, principal.secret)
+        for principal in principals
+    }
 
 
 def read_credentials(path: Path) -> dict[str, Credential]:

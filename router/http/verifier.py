@@ -4,13 +4,14 @@ The checks come in DynamoDB's order: the form of the signature, its time, the he
 algorithm, the credential's scope, the access key, the signature itself, and last the session token.
 
 A client that has been let in once is known by its Authorization header less the signature. All that is left to check of
-its further requests, unless they carry a session token, is what changes: the time and the signature.
+its further requests, unless they carry a session token, is what changes: the time and the signature. When credentials change
+all that is forgotten.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from hmac import compare_digest
 from typing import NamedTuple
@@ -48,6 +49,8 @@ _DATE_CHARACTERS = 8
 # a DeleteTable. Each with the name that DynamoDB gives it.
 _MUST_BE_SIGNED = (("host", "'Host' or ':authority'"), ("x-amz-target", "'X-Amz-Target'"))
 
+_UNRECOGNIZED = "The security token included in the request is invalid."
+
 # One for each access key, day and region in use.
 _KEYS_MAX = 1024
 
@@ -61,22 +64,31 @@ class _Grant(NamedTuple):
     scope: bytes
     signed: tuple[bytes, ...]
     signed_headers: bytes
-    token: str | None
+    access_key: str
+    credential: Credential
 
 
 class Chain:
-    """The signatures of a stream's pieces, each of which holds those before."""
+    """The signatures of a stream's pieces, each of which holds those before.
 
-    __slots__ = ("_key", "_previous", "_scope", "_stamp")
+    `is_known` tells whether the credential that the stream began with is still good.
+    """
 
-    def __init__(self, key: bytes, stamp: bytes, scope: bytes, first: bytes) -> None:
+    __slots__ = ("_is_known", "_key", "_previous", "_scope", "_stamp")
+
+    def __init__(
+        self, key: bytes, stamp: bytes, scope: bytes, first: bytes, is_known: Callable[[], bool]
+    ) -> None:
         self._key = key
         self._stamp = stamp
         self._scope = scope
         self._previous = first
+        self._is_known = is_known
 
     def check(self, content: bytes, signature: bytes) -> None:
-        """Raises InvalidSignature if this is not the next piece, or somebody else's."""
+        """Raises InvalidSignature if this is not the next piece, or somebody else's, and UnrecognizedClient."""
+        if not self._is_known():
+            raise UnrecognizedClient(_UNRECOGNIZED)
         ours = sign_next(self._key, self._stamp, self._scope, self._previous, content)
         if not compare_digest(ours, signature):
             raise InvalidSignature
@@ -95,6 +107,12 @@ class Verifier:
         # The second it is now, and the first and last stamp that are good in it.
         self._window = (-1, b"", b"")
 
+    def replace_credentials(self, credentials: Mapping[str, Credential]) -> None:
+        """From now on these are good, and no others."""
+        self._credentials = credentials
+        self._keys.clear()
+        self._grants.clear()
+
     def caller(self, exchange: Exchange, query: bytes) -> Caller:
         authorization = exchange.headers.get(exchange.names.authorization)
         if authorization is not None and not query:
@@ -112,7 +130,11 @@ class Verifier:
         """Who begins a stream with this, and how its pieces are to be signed."""
         grant, claim = self._verified(exchange, b"")
         stamp, signature = claim.stamp.encode("latin-1"), claim.signature.encode("latin-1")
-        return grant.caller, Chain(grant.key, stamp, grant.scope, signature)
+
+        def is_known() -> bool:
+            return self._credentials.get(grant.access_key) == grant.credential
+
+        return grant.caller, Chain(grant.key, stamp, grant.scope, signature, is_known)
 
     def _verified(self, exchange: Exchange, query: bytes) -> tuple[_Grant, Claim]:
         claim = read_claim(exchange, query)
@@ -124,7 +146,7 @@ class Verifier:
     def _is_plain(self, exchange: Exchange, grant: _Grant) -> bool:
         """Whether only the signature is left to check. If not, there is more to be said than No."""
         stamp = exchange.header(b"x-amz-date")
-        if stamp is None or grant.token is not None:
+        if stamp is None or grant.credential.token is not None:
             return False
         if b"x-amz-security-token" in exchange.names.spelling:
             return False
@@ -152,7 +174,7 @@ class Verifier:
         _check_scope(scope, claim.stamp)
         credential = self._credentials.get(scope.access_key)
         if credential is None or (credential.token is not None and claim.token is None):
-            raise UnrecognizedClient("The security token included in the request is invalid.")
+            raise UnrecognizedClient(_UNRECOGNIZED)
         if claim.signed_headers != ";".join(sorted(set(names))):
             # Signed it may be, but not in the one order in which headers are signed.
             raise InvalidSignature
@@ -163,7 +185,8 @@ class Verifier:
             "/".join(scope[1:]).encode("latin-1"),
             tuple(name.encode("latin-1") for name in names),
             claim.signed_headers.encode("latin-1"),
-            credential.token,
+            scope.access_key,
+            credential,
         )
 
     def _check_time(self, stamp: str) -> None:
@@ -237,10 +260,11 @@ def _verify(
     ours = sign(grant.key, stamp, grant.scope, signed_query, headers, grant.signed_headers, body)
     if not compare_digest(ours, signature):
         raise InvalidSignature
-    if token is None and grant.token is None:
+    expected = grant.credential.token
+    if token is None and expected is None:
         return
     # DynamoDB says it without the full stop here.
-    if not compare_digest((token or "").encode(), (grant.token or "").encode()):
+    if not compare_digest((token or "").encode(), (expected or "").encode()):
         raise UnrecognizedClient("The security token included in the request is invalid")
 
 

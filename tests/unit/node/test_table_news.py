@@ -48,6 +48,15 @@ def test_equal_record_is_no_change() -> None:
     assert news.since(5) == ([], [], False)
 
 
+def test_who_is_behind_where_this_began_is_told_of_all_there_is() -> None:
+    news = TableNews()
+    # A table may have gone before, and nothing is known of it here.
+    news.update(5, [A])
+
+    assert news.since(4) == ([A], [], True)
+    assert news.since(5) == ([], [], False)
+
+
 def test_who_is_behind_what_is_forgotten_is_told_of_all_there_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

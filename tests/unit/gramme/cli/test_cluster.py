@@ -20,6 +20,7 @@ def options_of(**given: object) -> argparse.Namespace:
         "gateway_port": -1,
         "partitions": 1,
         "credentials": "",
+        "principals": False,
         "cache_mb": 0,
         "index_delay_ms": 0,
     }
@@ -50,6 +51,22 @@ def test_free_ports_are_found_for_gateways_too(directory: ClusterDirectory) -> N
     routers = _routers(options_of(gateway_port=0), directory)
 
     assert len({gateway_of(router) for router in routers}) == 2
+
+
+def test_routers_are_told_who_may_ask(directory: ClusterDirectory) -> None:
+    anybody, of_file, of_cluster = (
+        _routers(options_of(**given), directory)[0].command
+        for given in ({}, {"credentials": "/keys"}, {"principals": True})
+    )
+
+    assert not {"--credentials", "--principals"} & {*anybody}
+    assert of_file[-2:] == ["--credentials", "/keys"]
+    assert of_cluster[-1] == "--principals"
+
+
+def test_a_file_of_keys_and_principals_are_not_both_taken() -> None:
+    with pytest.raises(StartRefused, match="give --principals or --credentials, not both"):
+        _check(options_of(credentials="/keys", principals=True))
 
 
 @pytest.mark.parametrize("port", ["port", "gateway_port"])

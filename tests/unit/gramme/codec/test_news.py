@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from gramme.codec.exchange import ToRouter, decode_to_router, encode_exchange
 from gramme.codec.frame import BadFrame
-from gramme.codec.news import PART_BYTES, PART_GONE, Gathering, News, Part, parts_of
+from gramme.codec.news import (
+    PART_BYTES,
+    PART_GONE,
+    PART_PRINCIPALS,
+    Gathering,
+    News,
+    Part,
+    parts_of,
+)
+from gramme.model.principal import Principal
 from gramme.model.table import KeyAttribute, Table, TableRecord
 
 TABLE = Table(1, "0" * 12, "local", "plain", KeyAttribute("id", "S"), None)
@@ -17,6 +27,11 @@ def a_record(id: int, size: int = 0) -> TableRecord:
     )
 
 
+def principals(count: int) -> list[Principal]:
+    keys = [f"AKIA{number:016}".translate(str.maketrans("0189", "QRST")) for number in range(count)]
+    return [Principal(key, "n" * 64, "0" * 12, "s" * 40) for key in keys]
+
+
 @pytest.mark.parametrize(
     ("news", "parts"),
     [
@@ -25,8 +40,14 @@ def a_record(id: int, size: int = 0) -> TableRecord:
         (News(7, b"seed", [a_record(id, PART_BYTES // 3) for id in range(6)], {}), 3),
         (News(7, b"seed", [a_record(1, 2 * PART_BYTES), a_record(2)], {}, [3], is_all=False), 2),
         (News(7, b"seed", [a_record(1)], {}, list(range(2 * PART_GONE + 1)), is_all=False), 3),
+        (News(7, b"seed", [], {}, principals=[]), 1),
+        (News(7, b"seed", [a_record(1)], {}, [2], False, principals(PART_PRINCIPALS)), 1),
+        (News(7, b"seed", [a_record(1)], {1: "a"}, principals=principals(1_000)), 10),
     ],
-    ids=["nothing", "few", "many", "a large one", "many gone"],
+    ids=[
+        *("nothing", "few", "many", "a large one", "many gone"),
+        *("no principals", "some", "many of them"),
+    ],
 )
 def test_parts_put_together_are_what_was_told(news: News, parts: int) -> None:
     made = list(parts_of(news))
@@ -38,6 +59,16 @@ def test_parts_put_together_are_what_was_told(news: News, parts: int) -> None:
     assert heard == news
     # And nothing is left for the next news.
     assert gathering.add(Part(8, b"seed", False, True)) == News(8, b"seed", [], {}, is_all=False)
+
+
+def test_parts_of_principals_are_no_larger_than_others() -> None:
+    parts = list(parts_of(News(7, b"seed", [], {}, principals=principals(1_000))))
+
+    encoded = [encode_exchange(ToRouter(news=part)) for part in parts]
+
+    assert max(map(len, encoded)) < PART_BYTES
+    decoded = [decode_to_router(frame).news for frame in encoded]
+    assert decoded == parts
 
 
 def test_record_that_cannot_be_read_is_no_frame() -> None:

@@ -28,8 +28,8 @@ async def describing(
     answerers: dict[Call, Answerer] = {}
     if describe is not None:
 
-        async def say(peer: Identity) -> bytes:
-            return describe(peer)
+        async def say(peer: Identity, question: bytes) -> bytes:
+            return describe(peer) + question
 
         answerers[STATUS] = say
     listener = Listener(B, SECRET, {PEER: accept}, answerers=answerers)
@@ -50,6 +50,11 @@ async def test_who_asks_is_told() -> None:
     async with describing(describe) as address:
         assert await inquire(STATUS, address, A, SECRET, TIMEOUT_S) == b"well"
     assert asked == [A]
+
+
+async def test_a_question_comes_with_the_call() -> None:
+    async with describing(lambda peer: b"you asked ") as address:
+        assert await inquire(STATUS, address, A, SECRET, TIMEOUT_S, b"why") == b"you asked why"
 
 
 @pytest.mark.parametrize(
