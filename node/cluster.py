@@ -47,6 +47,7 @@ from gramme.model.principal import Holder
 from gramme.model.table import Table
 from gramme.node.administration import administer, administer_principals
 from gramme.node.apply import sum_totals
+from gramme.node.beat import beat
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
 from gramme.node.engine.api import Engine
@@ -195,7 +196,7 @@ class ClusterNode:
     async def _tick(self) -> None:
         loop, ticks = asyncio.get_running_loop(), 0
         while True:
-            await asyncio.sleep(TICK_S)
+            await beat(TICK_S)
             ticks += 1
             self._fitness.tick(loop.time())
             if self._fitness.changed:

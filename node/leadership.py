@@ -11,11 +11,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from gramme.node.beat import beat
 from gramme.node.commit import CommitLoop
 from gramme.node.consensus import Consensus
 from gramme.node.raft.messages import ReplicaId
 
-POLL_S = 0.5
+POLL_S = 1.0
 # A node that has just come back may go again.
 HOME_AFTER_S = 10.0
 # A node that says nothing for as long may be paused.
@@ -101,7 +102,7 @@ class Leadership:
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(POLL_S)
+            await beat(POLL_S)
             self.look(loop.time())
 
     def look(self, now: float) -> None:

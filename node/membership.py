@@ -11,10 +11,10 @@ it was anyway. Only who is known to be gone is removed. A leader whose copy of m
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 
 from gramme.errors import NotLeader, OutcomeUnknown
+from gramme.node.beat import beat
 from gramme.node.consensus import Consensus
 from gramme.node.members import MemberRecord, Members
 from gramme.node.meta import META_GROUP, Meta
@@ -27,7 +27,7 @@ _STEPS = {
     ChangeKind.PROMOTE: "counting on",
 }
 
-POLL_S = 0.25
+POLL_S = 0.2
 # A learner that is this near to what is committed has caught up: it receives entries as they come.
 NEAR_ENTRIES = 256
 
@@ -74,7 +74,7 @@ class Membership:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(POLL_S)
+            await beat(POLL_S)
             if self._leads_meta():
                 try:
                     await self._lead()

@@ -10,9 +10,9 @@ otherwise once a second. If it has not, what the engine can do without is given 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
+from gramme.node.beat import beat
 from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine
 
@@ -38,7 +38,7 @@ async def tidy_in_pauses(
         seen = commits.rounds
         turn += 1
         lately = LATELY if room.is_low else max(0, lately - 1)
-        await asyncio.sleep(PAUSE_S)
+        await beat(PAUSE_S)
         try:
             if lately:
                 await engine.relieve()

@@ -12,7 +12,8 @@ ENTRY_OVERHEAD_BYTES = 24
 class Settings:
     """Times are in ticks of 100 ms. All replicas of a group use the same settings."""
 
-    heartbeat_ticks: int = 3
+    # Hundreds of idle groups cost little else than their heartbeats.
+    heartbeat_ticks: int = 5
     # A follower waits for between once and twice this, drawn anew each time, so that two rarely run at once.
     election_ticks: int = 10
     # At most, once the stream to the leader has broken, which mostly means that its process has ended, or once others are

@@ -31,7 +31,7 @@ class TidiedEngine(GatedEngine):
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pauses, "PAUSE_S", 0)
+    monkeypatch.setattr(pauses, "PAUSE_S", 1e-6)
 
 
 async def test_one_burst_of_writes_is_tidied_once_and_an_idle_node_does_nothing() -> None:

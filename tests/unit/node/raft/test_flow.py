@@ -126,7 +126,7 @@ def test_a_follower_far_behind_is_served_from_the_storage() -> None:
     cluster.propose(*[DATA] * 30)
 
     cluster.cut = set()
-    cluster.tick(4)
+    cluster.tick(cluster.settings.heartbeat_ticks + 1)
 
     assert len(cluster.effects(3)) == 30
 

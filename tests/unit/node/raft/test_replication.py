@@ -185,7 +185,7 @@ def test_the_last_append_that_got_lost_is_sent_again() -> None:
     cluster.propose(b"a")
     cluster.cut = set()
 
-    cluster.tick(4)
+    cluster.tick(cluster.settings.heartbeat_ticks + 1)
 
     assert cluster.effects(2) == [b"a"]
 
