@@ -113,12 +113,19 @@ class Server:
     ) -> None:
         self._http = http
         self._gateway_port = gateway_port
-        self.clock = clock
+        self._clock = clock
         self.settings = settings
 
     @property
     def endpoint(self) -> str:
         return f"http://{_shown_host(self.settings.host)}:{self._http.port}"
+
+    @property
+    def clock(self) -> VirtualClock:
+        """What this server goes by, to be moved by a test. Raises RuntimeError if that is the system's clock."""
+        if isinstance(self._clock, VirtualClock):
+            return self._clock
+        raise RuntimeError('only serving(clock="virtual") has a clock that can be moved')
 
     @property
     def gateway(self) -> str:
@@ -136,8 +143,8 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
         )
     except OSError as error:
         raise _unheard(settings, error) from error
-    with _open_engine(settings) as (engine, seed):
-        clock = _clock(settings)
+    with _open_engine(settings) as (engine, directory):
+        clock, seed = _clock(settings, directory), directory.seed
         node = Node(
             engine,
             clock,
@@ -249,7 +256,7 @@ async def _gateway(
 
 
 @contextlib.contextmanager
-def _open_engine(settings: Settings) -> Iterator[tuple[Engine, bytes]]:
+def _open_engine(settings: Settings) -> Iterator[tuple[Engine, DataDirectory]]:
     with _data_path(settings) as path:
         try:
             directory = DataDirectory.open(path)
@@ -264,7 +271,7 @@ def _open_engine(settings: Settings) -> Iterator[tuple[Engine, bytes]]:
             )
             failpoints = parse_failpoints(settings.failpoints)
             try:
-                yield FailingEngine(rocks, failpoints) if failpoints else rocks, directory.seed
+                yield FailingEngine(rocks, failpoints) if failpoints else rocks, directory
             finally:
                 rocks.close()
         finally:
@@ -303,9 +310,12 @@ def _sweep(parent: Path) -> None:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def _clock(settings: Settings) -> Clock:
+def _clock(settings: Settings, directory: DataDirectory) -> Clock:
     system = SystemClock()
-    return VirtualClock(system.now_ms()) if settings.clock == "virtual" else system
+    if settings.clock == "system":
+        return system
+    # What the directory holds may be from a time that its last clock was moved to.
+    return VirtualClock(max(system.now_ms(), directory.moved_to_ms()), directory.keep_moved_to)
 
 
 def _parse(name: str, text: str, kind: type) -> Any:

@@ -16,5 +16,12 @@ def is_loopback(host: str) -> bool:
     except ValueError as error:
         # What cannot even be the name of a host.
         raise OSError(str(error)) from error
-    addresses = (str(address[0]).partition("%")[0] for _, _, _, _, address in found)
-    return all(ipaddress.ip_address(address).is_loopback for address in addresses)
+    return all(is_loopback_address(str(address[0])) for _, _, _, _, address in found)
+
+
+def is_loopback_address(text: str) -> bool:
+    """Whether a numeric address, as a socket tells it, is this machine's own and nobody else's."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    # A socket for both kinds of addresses shows those of the older kind like this.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback

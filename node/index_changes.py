@@ -32,8 +32,6 @@ from gramme.partitions import PartitionMap
 
 T = TypeVar("T")
 
-# The clock may be a virtual one, which nobody can sleep by.
-SETTLE_POLL_S = 0.01
 # About a millisecond of opening groups, or of proposing to them.
 GROUPS_PER_TURN = 8
 
@@ -121,11 +119,11 @@ class IndexChanges:
         # Only then does the engine show all items that no change was left of.
         await _all_flushed(begun)
         if index.phase == "ALLOCATING":
-            await self._settled(index)
+            await self._clock.wait_until(index.settles_at_ms)
             index = await self._enter(record.table, index, "BACKFILLING")
         for partition in record.partitions:
             await self._fill(partition.group, index)
-        await self._settled(index)
+        await self._clock.wait_until(index.settles_at_ms)
         await self._enter(record.table, index, "ACTIVE")
 
     async def _fill(self, id: int, index: Index) -> None:
@@ -142,7 +140,7 @@ class IndexChanges:
         async for partition in _in_turns(record.partitions):
             rounds.append(self._groups.drop_feed(partition.group, index))
         await _all_flushed(rounds)
-        await self._settled(index)
+        await self._clock.wait_until(index.settles_at_ms)
         async with self._meta.lock:
             groups = [settings.group for settings in settings_for(record, index.name)]
             # In one step, so that no write can be proposed after the removal.
@@ -169,10 +167,6 @@ class IndexChanges:
         record = self._meta.current(table)
         assert record is not None, "a table was deleted while an index of it was unsettled"
         return record
-
-    async def _settled(self, index: Index) -> None:
-        while self._clock.now_ms() < index.settles_at_ms:
-            await asyncio.sleep(SETTLE_POLL_S)
 
 
 async def _in_turns(them: Iterable[T]) -> AsyncIterator[T]:

@@ -33,7 +33,7 @@ from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine
 from gramme.node.groups import Groups
-from gramme.node.index_changes import SETTLE_POLL_S, IndexChanges
+from gramme.node.index_changes import IndexChanges
 from gramme.node.meta import Meta
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.proposals import Round
@@ -213,8 +213,7 @@ class Node:
         waiting.add_done_callback(self._settling.discard)
 
     async def _settle(self, table: Table) -> None:
-        while self._clock.now_ms() < table.settles_at_ms:
-            await asyncio.sleep(SETTLE_POLL_S)
+        await self._clock.wait_until(table.settles_at_ms)
         async with self._meta.lock:
             record = self._meta.current(table)
             # Whoever changed the table since waits for it too.

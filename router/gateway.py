@@ -46,6 +46,9 @@ class _NoLine:
 
     def answered(self) -> None: ...
 
+    def is_local(self) -> bool:
+        return False
+
 
 class Gateway:
     """Serves `operations` on streams. Started once, stopped once."""

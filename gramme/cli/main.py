@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from gramme.cli import admin, cluster, parts, serve
+from gramme.cli import admin, clock, cluster, parts, serve
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cluster.add_to(commands)
     parts.add_to(commands)
     admin.add_to(commands)
+    clock.add_to(commands)
     options = parser.parse_args(arguments)
     return int(options.command(options))
 

@@ -47,7 +47,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     option(
         "--clock",
         choices=("system", "virtual"),
-        help="virtual: time stands still, see docs/operating.md",
+        help="system (default); virtual: time stands still until gramme clock moves it",
     )
     option("--index-delay-ms", type=int, metavar="MS", help="hold global indexes back by this much")
     option(

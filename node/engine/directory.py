@@ -3,6 +3,7 @@
     identity     JSON: the disk format, the directory's random id, the seed of its hash
     lock         held while a process uses the directory
     flushed      how far the log was once flushed (see sequence.py)
+    clock        what a virtual clock was last moved to, if one was
     db/          RocksDB
     in-memory    only where the directory is to vanish with its server
 
@@ -24,6 +25,8 @@ from gramme.node.engine.keyspace import DISK_FORMAT
 _IDENTITY = "identity"
 _SCRATCH = "identity.new"
 _LOCK = "lock"
+_CLOCK = "clock"
+_CLOCK_SCRATCH = "clock.new"
 # In a directory that is to vanish with its server. Others are never removed.
 IN_MEMORY_MARK = "in-memory"
 # What a directory without an identity may hold: an unfinished creation, or a file system's own.
@@ -80,6 +83,19 @@ class DataDirectory:
     @property
     def flushed(self) -> Path:
         return self.path / "flushed"
+
+    def moved_to_ms(self) -> int:
+        """What a virtual clock was last moved to here; 0 if none was."""
+        try:
+            return int((self.path / _CLOCK).read_bytes())
+        except (FileNotFoundError, ValueError):
+            # It is not synced: a move must not hold up those who are served. Power loss may leave an empty file.
+            return 0
+
+    def keep_moved_to(self, now_ms: int) -> None:
+        scratch = self.path / _CLOCK_SCRATCH
+        scratch.write_text(str(now_ms))
+        scratch.replace(self.path / _CLOCK)
 
     def size_bytes(self) -> int:
         """What the database has on disk, log included."""

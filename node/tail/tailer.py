@@ -35,7 +35,6 @@ CURSOR_INTERVAL_S = 1.0
 # RocksDB looks at every range ever deleted that is still in memory, each time it makes an iterator after a new one.
 # So a few changes are removed one by one, and only a busy log, whose memory is soon written out, by range.
 RANGE_TRIM_CHANGES_MIN = 1000
-DELAY_POLL_S = 0.05
 # Under a millisecond of stepping over changes.
 COUNT_SLICE = 500
 COMPLETE_POLL_S = 0.002
@@ -211,9 +210,9 @@ class Tailer:
         return changes
 
     async def _wait_until_due(self, change: Change) -> None:
-        due_ms = (change.stamp.clock >> CLOCK_COUNTER_BITS) + self._delay_ms
-        while self._delay_ms and self._clock.now_ms() < due_ms:
-            await asyncio.sleep(DELAY_POLL_S)
+        if self._delay_ms:
+            written_ms = change.stamp.clock >> CLOCK_COUNTER_BITS
+            await self._clock.wait_until(written_ms + self._delay_ms)
 
     async def _save(self) -> None:
         position = self.position

@@ -7,9 +7,9 @@ are the operation's affair. (The size, which comes first of all, is checked whil
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from types import CoroutineType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
@@ -23,7 +23,15 @@ from gramme.errors import (
 from gramme.router.http.auth import Authenticate, Authenticator
 from gramme.router.http.compression import Corrupt, TooLarge, decompress
 from gramme.router.http.exchange import Exchange
-from gramme.router.http.reply import JSON, TEXT, allow_preflight
+from gramme.router.http.extensions.all import EXTENSIONS
+from gramme.router.http.extensions.extension import (
+    PATH_PREFIX,
+    Extension,
+    Refused,
+    extend,
+    message_of,
+)
+from gramme.router.http.reply import JSON, PLAIN_JSON, TEXT, allow_preflight
 from gramme.router.http.unreadable import first_fault
 from gramme.router.operations.context import Context, Operation
 from gramme.router.refusals import json_of
@@ -32,17 +40,6 @@ Value = TypeVar("Value")
 
 log = logging.getLogger(__name__)
 
-
-class Reply(NamedTuple):
-    """What an extension answers."""
-
-    status: int
-    content_type: str
-    body: bytes
-
-
-# An extension is a path of our own under /_gramme/. It is given the method, the query string and the body.
-Extension = Callable[[str, str, bytes], Awaitable[Reply]]
 
 _STREAMS_OPERATIONS = frozenset(("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"))
 
@@ -59,7 +56,7 @@ class Dispatcher:
         self,
         context: Context,
         operations: Mapping[str, Operation],
-        extensions: Mapping[str, Extension] | None = None,
+        extensions: Mapping[str, Extension] = EXTENSIONS,
         body_bytes_max: int = 16 * 1024 * 1024,
         authenticate: Authenticate | None = None,
     ) -> None:
@@ -67,7 +64,7 @@ class Dispatcher:
         self._operations: dict[bytes | None, Operation] = {
             _target(name): operation for name, operation in operations.items()
         }
-        self._extensions = dict(extensions or {})
+        self._extensions = extensions
         # Without credentials everybody may ask.
         self._authenticate = authenticate or Authenticator().caller
         # The size limit holds after decompression too.
@@ -134,8 +131,9 @@ class Dispatcher:
         """Take the requests that are no operation, or not plainly one."""
         path, _, query = _origin_form(exchange.target).partition(b"?")
         method = exchange.method
-        if path.startswith(b"/_gramme/"):
-            self._extend(exchange, path, query)
+        if path.startswith(PATH_PREFIX):
+            answer = extend(self._extensions, self._context, exchange, path)
+            drive(answer, _finish_extension, exchange)
         elif method == b"POST" and path == b"/":
             self._operate(exchange, query)
         elif method == b"GET" and path == b"/":
@@ -146,16 +144,6 @@ class Dispatcher:
             exchange.reply(200, b"", b"", allow_preflight(*asked))
         else:
             _reply_not_found(exchange)
-
-    def _extend(self, exchange: Exchange, path: bytes, query: bytes) -> None:
-        extension = self._extensions.get(path.decode("latin-1"))
-        if extension is None:
-            _reply_not_found(exchange)
-            return
-        answer = extension(
-            exchange.method.decode("latin-1"), query.decode("latin-1"), bytes(exchange.body)
-        )
-        drive(_wait_for(answer), _finish_extension, exchange)
 
 
 def _target(operation: str) -> bytes:
@@ -195,9 +183,11 @@ def _finish(exchange: Exchange, body: bytes | None, error: BaseException | None)
         _reply_bug(exchange)
 
 
-def _finish_extension(exchange: Exchange, reply: Reply | None, error: BaseException | None) -> None:
-    if reply is not None:
-        exchange.reply(reply.status, reply.content_type.encode("latin-1"), reply.body)
+def _finish_extension(exchange: Exchange, body: bytes | None, error: BaseException | None) -> None:
+    if body is not None:
+        exchange.reply(200, PLAIN_JSON, body)
+    elif isinstance(error, Refused):
+        exchange.reply(error.status, PLAIN_JSON, message_of(error), error.headers)
     else:
         _finish(exchange, None, error)
 

@@ -16,6 +16,10 @@ class Line(Protocol):
         """One of the connection's exchanges has got its answer, perhaps not the oldest one."""
         ...
 
+    def is_local(self) -> bool:
+        """Whether the client is on this machine, and nowhere else."""
+        ...
+
 
 class Exchange:
     """A request, complete, and its answer once there is one.

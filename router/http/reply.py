@@ -12,6 +12,7 @@ from itertools import count
 from zlib import crc32
 
 JSON = b"application/x-amz-json-1.0"
+PLAIN_JSON = b"application/json"
 TEXT = b"text/plain"
 
 CLOSE = b"Connection: close\r\n"
@@ -21,7 +22,9 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _REASONS = {
     200: b"OK",
     400: b"Bad Request",
+    403: b"Forbidden",
     404: b"Not Found",
+    405: b"Method Not Allowed",
     408: b"Request Timeout",
     413: b"Request Entity Too Large",
     500: b"Internal Server Error",

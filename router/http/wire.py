@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import cast
 
+from gramme.loopback import is_loopback_address
 from gramme.router.http.exchange import Exchange
 from gramme.router.http.limits import Limits, Usage
 from gramme.router.http.names import HeaderNames
@@ -176,6 +177,11 @@ class Connection(asyncio.Protocol):
                 return
         if self._stalled and not self._serving:
             self._serve()
+
+    def is_local(self) -> bool:
+        # There is none once the client has gone.
+        peer = self._transport.get_extra_info("peername")
+        return bool(peer) and is_loopback_address(peer[0])
 
     def _settle(self) -> None:
         """Stop or resume reading, and send a `100 Continue` whose turn has come."""

@@ -80,6 +80,9 @@ class Line:
     def answered(self) -> None:
         self.done.set()
 
+    def is_local(self) -> bool:
+        return False
+
 
 class Dispatch:
     """A router over fake nodes, replaced before it has seen too much."""

@@ -54,6 +54,10 @@ class SkewedClock:
     def now_ms(self) -> int:
         return NOW_MS + int(self._loop.time() * 1000) + self.off_ms
 
+    async def wait_until(self, at_ms: int) -> None:
+        while (left_ms := at_ms - self.now_ms()) > 0:
+            await asyncio.sleep(left_ms / 1000)
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:

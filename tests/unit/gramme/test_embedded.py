@@ -9,10 +9,14 @@ from urllib.request import urlopen
 
 import pytest
 
+from gramme.clock import LATEST_MS, SystemClock
 from gramme.embedded import Settings, _sweep, serving
 from gramme.node import opening
 from gramme.node.engine.directory import IN_MEMORY_MARK, DataDirectory
 from gramme.start import StartRefused
+from tests.conformance.tables import Gsi, a_table
+from tests.support.waiting import until
+from tests.unit.gramme.slow import TIMEOUT_S, client_of
 
 
 def test_flags_come_before_environment_before_file_before_defaults() -> None:
@@ -70,6 +74,56 @@ def test_a_server_in_this_process_answers_until_its_block_ends() -> None:
 
     with pytest.raises(URLError):
         urlopen(endpoint)
+
+
+def test_a_virtual_clock_begins_now_and_stands_still() -> None:
+    before_ms = SystemClock().now_ms()
+    with serving(clock="virtual") as server:
+        assert before_ms <= server.clock.now_ms() <= SystemClock().now_ms()
+        assert server.clock.now_ms() == server.clock.now_ms()
+
+
+def test_time_goes_on_from_where_it_was_moved_to(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"clock": "virtual", "in_memory": False, "data": str(tmp_path)}
+    with serving(**settings) as server:
+        server.clock.advance(172_800_000)
+        moved_to_ms = server.clock.now_ms()
+
+    with serving(**settings) as server:
+        assert server.clock.now_ms() == moved_to_ms
+
+
+def test_time_does_not_go_back_to_where_it_was_moved_to_long_ago(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"clock": "virtual", "in_memory": False, "data": str(tmp_path)}
+    with serving(**settings):
+        pass
+    (tmp_path / "clock").write_text("1000000000000")
+
+    with serving(**settings) as server:
+        assert server.clock.now_ms() > 1_700_000_000_000
+
+
+def test_the_last_moment_of_all_is_a_time_like_any_other() -> None:
+    with serving(clock="virtual", index_delay_ms=1) as server:
+        dynamodb = client_of(server)
+        server.clock.move_to(LATEST_MS - 1)
+        name = str(
+            dynamodb.create_table(**a_table("pk:S", Gsi("gsi", "g:S")))["TableDescription"][
+                "TableName"
+            ]
+        )
+        dynamodb.put_item(TableName=name, Item={"pk": {"S": "a"}, "g": {"S": "g"}})
+        server.clock.move_to(LATEST_MS)
+
+        def count() -> int:
+            return dynamodb.scan(TableName=name, IndexName="gsi")["Count"]
+
+        until(count, TIMEOUT_S, "the index has the item")
+
+
+def test_the_systems_clock_is_nobodys_to_move() -> None:
+    with serving() as server, pytest.raises(RuntimeError, match=r'serving\(clock="virtual"\)'):
+        server.clock.advance(1)
 
 
 def test_why_a_server_in_this_process_cannot_start_reaches_the_caller() -> None:

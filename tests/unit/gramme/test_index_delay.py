@@ -265,8 +265,6 @@ def test_states_go_on_after_a_restart(tmp_path: Path) -> None:
     with serving(**settings) as server:
         slow = Slow(server)
         assert states(slow, removed) == ("UPDATING", {"by-group": ("DELETING", None)})
-        # The clock begins again at the system's time.
-        slow.clock.advance(3 * DELAY_MS)
         pass_time(slow, removed, None)
         wait(slow, added, ("CREATING", True))
         pass_time(slow, added, ("ACTIVE", None))

@@ -125,7 +125,7 @@ def test_states_end_with_a_restart_and_a_doomed_table_stays_doomed(tmp_path: Pat
 
         assert table["TableStatus"] == "ACTIVE"
         assert table["DeletionProtectionEnabled"] is True
-        slow.clock.advance(2 * DELAY_MS)
+        slow.clock.advance(DELAY_MS)
 
         def gone() -> bool:
             return doomed not in slow.dynamodb.list_tables()["TableNames"]

@@ -44,7 +44,7 @@ LASTS_MS = 1000
 @pytest.fixture(autouse=True)
 def no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for the clock looks at it in every turn of the loop."""
-    monkeypatch.setattr("gramme.node.index_changes.SETTLE_POLL_S", 0)
+    monkeypatch.setattr("gramme.clock.POLL_S", 0)
 
 
 async def filled(made: Running, partitions: int = 2, items: int = 20) -> None:

@@ -92,3 +92,25 @@ def test_every_name_on_the_way_to_the_data_is_synced(
 
     assert {tmp_path, tmp_path / "new", tmp_path / "new" / "data"} <= set(synced)
     assert (tmp_path / "new" / "data" / "db").is_dir()
+
+
+def test_what_a_clock_was_moved_to_is_kept(tmp_path: Path) -> None:
+    first = DataDirectory.open(tmp_path)
+    assert first.moved_to_ms() == 0
+    first.keep_moved_to(1_893_456_000_000)
+    first.keep_moved_to(1_893_456_000_250)
+    first.close()
+
+    again = DataDirectory.open(tmp_path)
+
+    assert again.moved_to_ms() == 1_893_456_000_250
+    again.close()
+
+
+@pytest.mark.parametrize("left", [b"", b"\0\0", b"noon"])
+def test_a_time_that_power_loss_has_damaged_is_none(tmp_path: Path, left: bytes) -> None:
+    directory = DataDirectory.open(tmp_path)
+    (tmp_path / "clock").write_bytes(left)
+
+    assert directory.moved_to_ms() == 0
+    directory.close()

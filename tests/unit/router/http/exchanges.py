@@ -20,6 +20,9 @@ class NoLine:
     def answered(self) -> None:
         raise AssertionError("nobody answers here")
 
+    def is_local(self) -> bool:
+        return False
+
 
 def an_exchange(
     headers: Mapping[bytes, bytes], body: bytes = b"{}", target: bytes = b"/"

@@ -14,10 +14,15 @@ from typing import Any, Self, cast
 import orjson
 import uvloop
 
+from gramme.clock import Clock, SystemClock
 from gramme.errors import ConditionalCheckFailed, Throttling
-from gramme.router.http.dispatch import Dispatcher, Extension, Reply
+from gramme.router.catalog import Catalog
+from gramme.router.http.dispatch import Dispatcher
+from gramme.router.http.extensions.all import EXTENSIONS
+from gramme.router.http.extensions.extension import Extension
 from gramme.router.http.limits import Limits
 from gramme.router.http.server import HttpServer
+from gramme.router.nodes import Nodes
 from gramme.router.operations.context import Caller, Context, Operation
 
 # Longer than anything takes: a test that waits so long has failed.
@@ -61,8 +66,12 @@ async def say_nothing(context: Context, caller: Caller, request: dict[str, Any])
     return b""
 
 
-async def status(method: str, query: str, body: bytes) -> Reply:
-    return Reply(200, "text/plain", f"{method} {query} ".encode() + body)
+async def repeat(context: Context, request: Any) -> dict[str, object]:
+    return {"request": request}
+
+
+async def break_extension(context: Context, request: Any) -> dict[str, object]:
+    raise KeyError("secret detail")
 
 
 class Holding:
@@ -91,7 +100,7 @@ class Holding:
 class Gateway:
     """A server on a thread of its own."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, clock: Clock | None = None) -> None:
         self.holding = Holding()
         self.operations: dict[str, Operation] = {
             "Echo": echo,
@@ -106,8 +115,13 @@ class Gateway:
             "Release": self.holding.release,
             "Turn": self.holding.turn,
         }
-        extensions: dict[str, Extension] = {"/_gramme/status": status}
-        context = cast(Context, None)
+        extensions: dict[str, Extension] = {
+            **EXTENSIONS,
+            "broken": {"GET": break_extension},
+            "repeat": {"GET": repeat, "PUT": repeat},
+        }
+        no_catalog, no_nodes = cast(Catalog, None), cast(Nodes, None)
+        context = Context(no_catalog, no_nodes, clock or SystemClock(), 1)
         dispatcher = Dispatcher(context, self.operations, extensions, limits.body_bytes_max)
         self.server = HttpServer(dispatcher, limits)
         self.port = 0
@@ -135,8 +149,8 @@ class Gateway:
 
 
 @contextmanager
-def running(limits: Limits | None = None) -> Iterator[Gateway]:
-    gateway = Gateway(limits or Limits())
+def running(limits: Limits | None = None, clock: Clock | None = None) -> Iterator[Gateway]:
+    gateway = Gateway(limits or Limits(), clock)
     gateway.start()
     try:
         yield gateway

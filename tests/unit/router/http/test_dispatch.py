@@ -185,7 +185,7 @@ def test_other_methods_find_nothing(client: Client, method: bytes) -> None:
     assert (answer.status, answer.body) == (404, NOT_FOUND)
 
 
-@pytest.mark.parametrize("path", [b"/shell", b"//", b"/_gramme/", b"/_gramme/other", b"*"])
+@pytest.mark.parametrize("path", [b"/shell", b"//", b"/_gramme", b"*"])
 def test_other_paths_find_nothing(client: Client, path: bytes) -> None:
     answer = client.ask(a_request(head=b"POST " + path + b" HTTP/1.1"))
 
@@ -196,13 +196,6 @@ def test_the_target_of_a_request_may_be_a_whole_url(client: Client) -> None:
     answer = client.ask(a_request(head=b"POST http://localhost:8000 HTTP/1.1"))
 
     assert answer.status == 200
-
-
-def test_an_extension_is_found_by_its_path(client: Client) -> None:
-    answer = client.ask(a_request(head=b"PUT /_gramme/status?a=b HTTP/1.1", body=b"body"))
-
-    assert (answer.status, answer.body) == (200, b"PUT a=b body")
-    assert answer.headers["content-type"] == "text/plain"
 
 
 def test_get_says_that_the_server_is_healthy(client: Client) -> None:

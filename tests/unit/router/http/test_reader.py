@@ -19,6 +19,9 @@ class NoLine:
     def answered(self) -> None:
         raise AssertionError("nobody answers here")
 
+    def is_local(self) -> bool:
+        return False
+
 
 class Reading:
     """A reader and what it has read."""
