@@ -35,7 +35,7 @@ from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import NOBODY, Configuration, HardState, InstallSnapshot, ReplicaId
 from gramme.node.replica import Replica
 from gramme.node.snapshots import Incomplete
-from gramme.node.table_records import settings_of
+from gramme.node.table_records import first_rows_of, settings_of
 
 # A replica that is to lead a new group asks for votes as often as this, while the others are still being made.
 FIRST_CAMPAIGNS = 20
@@ -186,9 +186,13 @@ class Hosting:
         if not replica or self._members.is_gone(replica, here):
             return ()
         founders = record.founders.get(group, placed)
-        if replica in founders and self._engine.get(Family.RAFT, settings_key(group)) is not None:
+        if replica in founders:
             position = self._founding[group] = first_position(ReplicaId(replica), founders)
-            return first_log_rows(group, position)
+            rows = first_log_rows(group, position)
+            if self._engine.get(Family.RAFT, settings_key(group)) is None:
+                # They were in the entry that made the table, of which a snapshot of meta has only the record.
+                rows = [*first_rows_of(record, group), *rows]
+            return rows
         # Its leader knows by its own log who is in the group.
         position = self._founding[group] = Position(
             ReplicaId(replica), 0, 0, Configuration(()), placed

@@ -82,11 +82,23 @@ def all_rows(table_id: int) -> tuple[bytes, bytes]:
 
 def first_rows(record: TableRecord, index: str | None) -> list[Operation]:
     """What makes the groups of a table, or of one of its indexes."""
-    rows: list[Operation] = []
-    for settings in settings_for(record, index):
-        rows.append(_row(settings_key(settings.group), encode_settings(settings)))
-        rows.append(_row(state_key(settings.group), encode_state(EMPTY_STATE)))
-    return rows
+    return [row for settings in settings_for(record, index) for row in _first_rows(settings)]
+
+
+def first_rows_of(record: TableRecord, group: int) -> list[Row]:
+    """What makes one of the groups of a table, or of its indexes, where only the record is known, as it is by now.
+
+    Of its indexes those that are ACTIVE were there at first, or have been entered in the group's log, which is to come. Of others
+    nobody knows whether the group has heard.
+    """
+    active = tuple(index for index in record.table.indexes if index.phase == "ACTIVE")
+    table = msgspec.structs.replace(record.table, indexes=active)
+    return [
+        row
+        for settings in settings_of(record)
+        if settings.group == group
+        for row in _first_rows(msgspec.structs.replace(settings, table=table))
+    ]
 
 
 def last_rows(record: TableRecord, table_id: int, index: str | None) -> list[Operation]:
@@ -104,6 +116,13 @@ def last_rows(record: TableRecord, table_id: int, index: str | None) -> list[Ope
 
 def record_row(record: TableRecord) -> Row:
     return Row(Family.SYS, table_key(*name_of(record.table)), encode_table(record))
+
+
+def _first_rows(settings: ReplicaSettings) -> list[Row]:
+    return [
+        _row(settings_key(settings.group), encode_settings(settings)),
+        _row(state_key(settings.group), encode_state(EMPTY_STATE)),
+    ]
 
 
 def _row(key: bytes, value: bytes) -> Row:

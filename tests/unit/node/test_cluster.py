@@ -35,6 +35,7 @@ from gramme.errors import (
     ValidationError,
 )
 from gramme.expressions.placeholders import Placeholders
+from gramme.node import group_log
 from gramme.node.engine.api import Family, Operation, WriteStall
 from gramme.node.engine.keyspace import group_range, log_range, token_bound
 from gramme.node.raft.messages import Heartbeat, Message, ReplicaId
@@ -209,6 +210,33 @@ def test_node_that_was_down_while_tables_came_and_went_catches_up() -> None:
         assert traces(cluster, down, gone) == []
 
     on_cluster(scenario)
+
+
+def test_nodes_that_hear_of_a_table_by_a_snapshot_of_meta_found_their_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They may be most of those that a group is placed on, and then nobody else can begin it."""
+    for bound in ("LOG_BYTES_MAX", "LOG_BYTES_KEPT", "LOG_BYTES_BEHIND_MAX"):
+        monkeypatch.setattr(group_log, bound, 0)
+
+    async def scenario(cluster: Cluster) -> None:
+        down = [number for number in cluster.members if number != cluster.meta_leader()][:2]
+        for number in down:
+            await cluster.crash(number)
+        while (entry := cluster.entry(PLAIN.name)) is None:
+            # Whoever was asked may have gone just now.
+            with suppress(InternalServerError, ResourceInUse):
+                await cluster.router.administer(CreateTable(replace(PLAIN, id=0), partitions=5))
+
+        for number in down:
+            cluster.start(number)
+
+        for group in groups_of(entry):
+            await cluster.led(group)
+        await cluster.put(PLAIN.name, "a")
+        assert await cluster.get(PLAIN.name, "a") is not None
+
+    on_cluster(scenario, nodes=5)
 
 
 @pytest.mark.parametrize("delay_ms", [0, 1, 2, 3, 4, 6, 8])
