@@ -2,14 +2,14 @@
 
 Which indexes there should be is said by meta's record of the table, which every node follows; which ones the group feeds, by
 the group's own settings, and these change only by an entry of its log. So whoever leads compares the two whenever the record
-changes and when it begins to lead, and proposes what is missing. Meta's leader asks how far each group has come, and
+changes and when it begins to lead, and proposes what is missing. Whoever leads meta asks how far each group has come, and
 takes the index from phase to phase (`index_driver.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,19 @@ from msgspec.structs import replace
 
 from gramme.clock import Clock
 from gramme.commands import Feed, IndexWrite
-from gramme.errors import NotLeader, OutcomeUnknown, StaleSource
+from gramme.errors import NotLeader, OutcomeUnknown, StaleSource, Throttling
 from gramme.model.table import Index, TableRecord
 from gramme.model.version import Version
-from gramme.node.consensus import Consensus
-from gramme.node.engine.api import Engine
-from gramme.node.groups import backlog_check
+from gramme.node.engine.api import Engine, Operation
+from gramme.node.proposals import Commits
 from gramme.node.replica import Replica
 from gramme.node.tail.backfill import NOTHING, Backfill, load_progress, progress_row
 from gramme.node.tail.indexes import IndexReader
 from gramme.node.tail.tailer import Cursors, Tailer
 from gramme.partitions import PartitionMap
+
+# Changes an index may be behind its table before the table takes no more writes.
+INDEX_BACKLOG_MAX = 1_000_000
 
 SendIndex = Callable[[int, IndexWrite], Coroutine[Any, Any, None]]
 
@@ -61,10 +63,10 @@ class Feeds:
     """Made when a replica begins to lead, and stopped when it ceases to."""
 
     def __init__(
-        self, replica: Replica, consensus: Consensus, record: TableRecord, feeding: Feeding
+        self, replica: Replica, commits: Commits, record: TableRecord, feeding: Feeding
     ) -> None:
         self._replica = replica
-        self._consensus = consensus
+        self._commits = commits
         self._feeding = feeding
         self._record = record
         known = replica.settings.table.indexes
@@ -108,24 +110,23 @@ class Feeds:
 
     def _add(self, index: Index) -> None:
         replica = self._replica
-        table = replica.settings.table
         cursor = self._cursors.add(index.id, Version(replica.state.index + 1, 0))
         progress = progress_row(replica.settings.group, index.id, NOTHING)
-        settings = replace(replica.settings, table=replace(table, indexes=(*table.indexes, index)))
-        replica.change_settings(settings, [cursor, progress])
+        self._change((*replica.settings.table.indexes, index), [cursor, progress])
         self._feed(index, filling=True)
 
     def _drop(self, index: Index) -> None:
-        replica = self._replica
-        table = replica.settings.table
         self._starve(index.id)
-        kept = tuple(known for known in table.indexes if known.id != index.id)
-        settings = replace(replica.settings, table=replace(table, indexes=kept))
-        rows = [
-            *self._cursors.drop(index.id),
-            progress_row(replica.settings.group, index.id, None),
-        ]
-        replica.change_settings(settings, rows)
+        settings = self._replica.settings
+        kept = tuple(known for known in settings.table.indexes if known.id != index.id)
+        progress = progress_row(settings.group, index.id, None)
+        self._change(kept, [*self._cursors.drop(index.id), progress])
+
+    def _change(self, indexes: tuple[Index, ...], rows: list[Operation]) -> None:
+        """Propose that the group feeds these indexes from its next entry on."""
+        settings = self._replica.settings
+        table = replace(settings.table, indexes=indexes)
+        self._replica.change_settings(replace(settings, table=table), rows)
 
     def _feed(self, index: Index, *, filling: bool = False) -> None:
         replica, feeding = self._replica, self._feeding
@@ -146,10 +147,9 @@ class Feeds:
         tailer = Tailer(
             feeding.engine, replica, self._cursors, reader, feeding.clock, feeding.delay_ms
         )
-
         check = backlog_check(tailer, index.name)
         replica.on_admit.append(check)
-        task = feeding.tasks.create_task(while_leading(tailer.run()))
+        task = feeding.tasks.create_task(while_leading(tailer.run))
         self._fed[index.id] = _Fed(reader, tailer, check, replica.flushed_index, [task])
 
     def _fill(self, index: int) -> None:
@@ -164,10 +164,11 @@ class Feeds:
             self._feeding.engine,
             self._replica,
             fed.reader,
-            self._consensus.admit,
+            self._commits.admit,
             self._feeding.turn,
         )
-        fed.tasks.append(self._feeding.tasks.create_task(while_leading(backfill.run())))
+
+        fed.tasks.append(self._feeding.tasks.create_task(while_leading(backfill.run)))
 
     def _starve(self, index: int) -> None:
         fed = self._fed.pop(index, None)
@@ -178,9 +179,19 @@ class Feeds:
             self._replica.on_flushed.remove(fed.tailer.wake)
 
 
-async def while_leading(work: Coroutine[Any, Any, None]) -> None:
+def backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
+    """What refuses writes to the table while an index is too far behind it."""
+
+    def check() -> None:
+        if tailer.backlog() > INDEX_BACKLOG_MAX:
+            raise Throttling(f"The index {index} is too far behind its table. Try again later.")
+
+    return check
+
+
+async def while_leading(work: Callable[[], Awaitable[None]]) -> None:
     """Work that ends when another replica leads, which then does the same there."""
     try:
-        await work
+        await work()
     except* (NotLeader, OutcomeUnknown, StaleSource):
         pass

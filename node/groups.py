@@ -16,18 +16,14 @@ from msgspec.structs import replace
 
 from gramme.clock import Clock
 from gramme.commands import IndexWrite
-from gramme.errors import ResourceNotFound, Throttling
+from gramme.errors import ResourceNotFound
 from gramme.model.table import Index, TableRecord
 from gramme.model.version import Version
 from gramme.node.commit import CommitLoop
-from gramme.node.engine.api import Engine, Family
-from gramme.node.engine.keyspace import (
-    ReplicaSettings,
-    decode_settings,
-    decode_state,
-    settings_key,
-    state_key,
-)
+from gramme.node.engine.api import Engine
+from gramme.node.engine.keyspace import ReplicaSettings
+from gramme.node.feeds import backlog_check
+from gramme.node.open_replica import open_replica
 from gramme.node.proposals import Round
 from gramme.node.replica import Replica
 from gramme.node.tail.backfill import NOTHING, load_progress, progress_row
@@ -35,9 +31,6 @@ from gramme.node.tail.indexes import IndexReader
 from gramme.node.tail.tailer import Cursors, Tailer
 from gramme.node.tail.target import IndexTarget
 from gramme.partitions import Partition, PartitionMap
-
-# Changes an index may be behind its table before the table takes no more writes.
-INDEX_BACKLOG_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +85,10 @@ class Groups:
 
     def open(self, named: ReplicaSettings) -> None:
         """Open a group by its own rows: what meta says of it only tells that it is here."""
-        raw = self._engine.get(Family.RAFT, settings_key(named.group))
-        state = self._engine.get(Family.RAFT, state_key(named.group))
-        assert raw is not None and state is not None, f"group {named.group} has lost its rows"
-        settings = decode_settings(raw)
-        replica = Replica(self._engine, self._commits, self._clock, settings, decode_state(state))
+        replica = open_replica(self._engine, self._commits, self._clock, named.group)
+        settings = replica.settings
         is_table = settings.index is None
         indexes = settings.table.indexes if is_table else ()
-        replica.watched = bool(indexes)
         cursors = Cursors(self._engine, replica, [index.id for index in indexes])
         target = None if is_table else IndexTarget(self._engine, replica)
         self._groups[named.group] = Group(replica, cursors, target)
@@ -191,11 +180,3 @@ class Groups:
             return
         assert kept.target is not None, f"group {group} keeps no index"
         await kept.target.apply(write)
-
-
-def backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
-    def check() -> None:
-        if tailer.backlog() > INDEX_BACKLOG_MAX:
-            raise Throttling(f"The index {index} is too far behind its table. Try again later.")
-
-    return check

@@ -18,6 +18,7 @@ from gramme.errors import (
 )
 from gramme.model.version import Version
 from gramme.node.hosted import Hosted
+from gramme.node.tail.target import IndexTarget
 from tests.support.in_process import Cluster, on_cluster
 from tests.unit.node.fixtures import INDEXED
 
@@ -38,6 +39,14 @@ async def shows(cluster: Cluster, ids: set[str]) -> None:
         await asyncio.sleep(0.1)
 
 
+def feeds(hosted: Hosted) -> bool:
+    return hosted.duties is not None and hosted.duties.feeds is not None
+
+
+def target_of(hosted: Hosted) -> IndexTarget | None:
+    return None if hosted.duties is None else hosted.duties.target
+
+
 def a_row(version: int, body: bytes | None = b'{"id":{"S":"a"}}') -> IndexRow:
     return IndexRow(b"\0" * 8 + b"red\0\0a\0\0", body, 10, Version(version, 0))
 
@@ -55,8 +64,8 @@ def test_leader_feeds_and_the_others_do_not() -> None:
             for number in cluster.members:
                 hosted = cluster.replica(number, group)
                 leads = number == leader
-                assert (hosted._feeds is not None) == (leads and group == base)
-                assert (hosted._target is not None) == (leads and group == index)
+                assert feeds(hosted) == (leads and group == base)
+                assert (target_of(hosted) is not None) == (leads and group == index)
 
     on_cluster(scenario)
 
@@ -72,8 +81,8 @@ def test_feeding_goes_on_where_another_replica_leads() -> None:
         await cluster.put("indexed", "b", colour="red")
 
         await shows(cluster, {"a", "b"})
-        assert cluster.replica(old, base)._feeds is None
-        assert cluster.replica(new, base)._feeds is not None
+        assert not feeds(cluster.replica(old, base))
+        assert feeds(cluster.replica(new, base))
         # And where nobody leads nothing holds up writes.
         assert cluster.replica(old, base).replica.on_admit == []
 
@@ -85,7 +94,7 @@ def test_targets_are_made_anew_whenever_a_replica_begins_to_lead() -> None:
         _, index = await a_table(cluster)
         first = await cluster.led(index)
         second = next(number for number in cluster.members if number != first)
-        target = cluster.replica(first, index)._target
+        target = target_of(cluster.replica(first, index))
         await cluster.put("indexed", "a", colour="red")
         await shows(cluster, {"a"})
 
@@ -96,7 +105,7 @@ def test_targets_are_made_anew_whenever_a_replica_begins_to_lead() -> None:
         await shows(cluster, {"a"})
         await cluster.move(index, first)
 
-        again = cluster.replica(first, index)._target
+        again = target_of(cluster.replica(first, index))
         assert again is not None
         assert again is not target
         await shows(cluster, {"a"})
