@@ -55,7 +55,6 @@ from gramme.node.founding import first_meta_rows
 from gramme.node.group_log import load_position
 from gramme.node.hosted import Hosted
 from gramme.node.hosting import Ground, Hosting
-from gramme.node.index_driver import IndexDriver
 from gramme.node.joining import welcome
 from gramme.node.leaders import Leaders
 from gramme.node.leadership import Fitness, Leadership
@@ -70,6 +69,7 @@ from gramme.node.raft.messages import NOBODY, Message, ReplicaId
 from gramme.node.snapshot_exchange import SnapshotExchange
 from gramme.node.snapshots import Range, table_ranges
 from gramme.node.status import node_status
+from gramme.node.table_driver import TableDriver
 from gramme.node.table_news import NOTHING, TableNews
 from gramme.node.transport import Transport
 
@@ -140,6 +140,9 @@ class ClusterNode:
         if not self._is_incomplete(META_GROUP):
             self._copy.open()
         self._leaders = Leaders(settings.number, self.transport, self._hosting)
+        self._driver = TableDriver(
+            clock, lambda: self._meta, lambda: self.leads_meta, self._leaders.ask
+        )
         self._table_news = TableNews()
         self._principal_news = PrincipalNews()
         # Told when tables or principals may have changed.
@@ -157,14 +160,14 @@ class ClusterNode:
                 settings.index_delay_ms,
                 tasks,
                 self._leaders.send,
+                self._driver.look_at,
                 asyncio.Lock(),
             )
             self._snapshots.tasks = tasks
             self._follow_meta()
             tasks.create_task(self._commits.run())
             tasks.create_task(self._tick())
-            driver = IndexDriver(lambda: self._meta, lambda: self.leads_meta, self._leaders.ask)
-            tasks.create_task(driver.run())
+            tasks.create_task(self._driver.run())
             membership = Membership(
                 self.members,
                 lambda: self._meta,
@@ -218,6 +221,7 @@ class ClusterNode:
         """Meta may have changed."""
         self.transport.recognise_again()
         self._hosting.follow()
+        self._driver.look()
         meta = self._meta
         self._table_news.update(meta.index, meta.records())
         self._principal_news.update(meta.index, meta.principals.all())

@@ -3,7 +3,7 @@
 Which indexes there should be is said by meta's record of the table, which every node follows; which ones the group feeds, by
 the group's own settings, and these change only by an entry of its log. So whoever leads compares the two whenever the record
 changes and when it begins to lead, and proposes what is missing. Whoever leads meta asks how far each group has come, and
-takes the index from phase to phase (`index_driver.py`).
+takes the index from phase to phase (`table_driver.py`).
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Feeding:
     delay_ms: int
     tasks: asyncio.TaskGroup
     send: SendIndex
+    # Told, with an index's id, that a group has come further with it.
+    on_progress: Callable[[int], None]
     # Backfills of many groups take their slices one by one, or together they would hold up the loop.
     turn: asyncio.Lock
 
@@ -112,7 +114,7 @@ class Feeds:
         replica = self._replica
         cursor = self._cursors.add(index.id, Version(replica.state.index + 1, 0))
         progress = progress_row(replica.settings.group, index.id, NOTHING)
-        self._change((*replica.settings.table.indexes, index), [cursor, progress])
+        self._change(index, (*replica.settings.table.indexes, index), [cursor, progress])
         self._feed(index, filling=True)
 
     def _drop(self, index: Index) -> None:
@@ -120,13 +122,14 @@ class Feeds:
         settings = self._replica.settings
         kept = tuple(known for known in settings.table.indexes if known.id != index.id)
         progress = progress_row(settings.group, index.id, None)
-        self._change(kept, [*self._cursors.drop(index.id), progress])
+        self._change(index, kept, [*self._cursors.drop(index.id), progress])
 
-    def _change(self, indexes: tuple[Index, ...], rows: list[Operation]) -> None:
-        """Propose that the group feeds these indexes from its next entry on."""
+    def _change(self, index: Index, indexes: tuple[Index, ...], rows: list[Operation]) -> None:
+        """Propose that the group feeds `indexes` from its next entry on. `index` is the one that is new or gone."""
         settings = self._replica.settings
         table = replace(settings.table, indexes=indexes)
-        self._replica.change_settings(replace(settings, table=table), rows)
+        round = self._replica.change_settings(replace(settings, table=table), rows)
+        round.flushed.add_done_callback(lambda _: self._feeding.on_progress(index.id))
 
     def _feed(self, index: Index, *, filling: bool = False) -> None:
         replica, feeding = self._replica, self._feeding
@@ -168,7 +171,11 @@ class Feeds:
             self._feeding.turn,
         )
 
-        fed.tasks.append(self._feeding.tasks.create_task(while_leading(backfill.run)))
+        async def run() -> None:
+            await backfill.run()
+            self._feeding.on_progress(index)
+
+        fed.tasks.append(self._feeding.tasks.create_task(while_leading(run)))
 
     def _starve(self, index: int) -> None:
         fed = self._fed.pop(index, None)
