@@ -4,6 +4,9 @@ Which indexes there should be is said by meta's record of the table, which every
 the group's own settings, and these change only by an entry of its log. So whoever leads compares the two whenever the record
 changes and when it begins to lead, and proposes what is missing. Whoever leads meta asks how far each group has come, and
 takes the index from phase to phase (`table_driver.py`).
+
+A leader's copy of meta may be old, older than what the group did under the leader before. So an index is added only if it is newer
+than those the group has dropped, and dropped only because the record says DELETING, never because it says nothing of it.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from gramme.errors import NotLeader, OutcomeUnknown, StaleSource, Throttling
 from gramme.model.table import Index, TableRecord
 from gramme.model.version import Version
 from gramme.node.engine.api import Engine, Operation
+from gramme.node.engine.keyspace import ReplicaSettings
 from gramme.node.proposals import Commits
 from gramme.node.replica import Replica
 from gramme.node.tail.backfill import NOTHING, Backfill, load_progress, progress_row
@@ -71,11 +75,9 @@ class Feeds:
         self._commits = commits
         self._feeding = feeding
         self._record = record
-        known = replica.settings.table.indexes
-        self._cursors = Cursors(feeding.engine, replica, [index.id for index in known])
+        known = [index.id for index in replica.settings.table.indexes]
+        self._cursors = Cursors(feeding.engine, replica, known)
         self._fed: dict[int, _Fed] = {}
-        for index in known:
-            self._feed(index)
         self.follow(record)
 
     def stop(self) -> None:
@@ -83,18 +85,19 @@ class Feeds:
             self._starve(index)
 
     def follow(self, record: TableRecord) -> None:
-        """Feed the indexes that the record names, and no others."""
+        """Feed the indexes that the record names."""
         self._record = record
-        known = {index.id: index for index in self._replica.settings.table.indexes}
-        wanted = {index.id: index for index in record.table.indexes if index.phase != "DELETING"}
-        for id, index in wanted.items():
-            if id not in known:
+        known = {index.id for index in self._replica.settings.table.indexes}
+        for index in record.table.indexes:
+            if index.phase == "DELETING":
+                if index.id in known:
+                    self._drop(index)
+            elif index.id in known:
+                self._feed(index)
+            elif index.id > self._replica.settings.dropped_index:
                 self._add(index)
             if index.phase == "BACKFILLING":
-                self._fill(id)
-        for id, index in known.items():
-            if id not in wanted:
-                self._drop(index)
+                self._fill(index.id)
 
     def state(self, index: int) -> Feed:
         """How far this group has come with an index."""
@@ -112,30 +115,36 @@ class Feeds:
 
     def _add(self, index: Index) -> None:
         replica = self._replica
+        table = replica.settings.table
         cursor = self._cursors.add(index.id, Version(replica.state.index + 1, 0))
         progress = progress_row(replica.settings.group, index.id, NOTHING)
-        self._change(index, (*replica.settings.table.indexes, index), [cursor, progress])
+        settings = replace(replica.settings, table=replace(table, indexes=(*table.indexes, index)))
+        self._change(index, settings, [cursor, progress])
         self._feed(index, filling=True)
 
     def _drop(self, index: Index) -> None:
         self._starve(index.id)
         settings = self._replica.settings
         kept = tuple(known for known in settings.table.indexes if known.id != index.id)
+        settings = replace(
+            settings,
+            table=replace(settings.table, indexes=kept),
+            dropped_index=max(index.id, settings.dropped_index),
+        )
         progress = progress_row(settings.group, index.id, None)
-        self._change(index, kept, [*self._cursors.drop(index.id), progress])
+        self._change(index, settings, [*self._cursors.drop(index.id), progress])
 
-    def _change(self, index: Index, indexes: tuple[Index, ...], rows: list[Operation]) -> None:
-        """Propose that the group feeds `indexes` from its next entry on. `index` is the one that is new or gone."""
-        settings = self._replica.settings
-        table = replace(settings.table, indexes=indexes)
-        round = self._replica.change_settings(replace(settings, table=table), rows)
+    def _change(self, index: Index, settings: ReplicaSettings, rows: list[Operation]) -> None:
+        """Propose other settings, which tell that the group feeds an index, or does so no more."""
+        round = self._replica.change_settings(settings, rows)
         round.flushed.add_done_callback(lambda _: self._feeding.on_progress(index.id))
 
     def _feed(self, index: Index, *, filling: bool = False) -> None:
+        """Begin to feed an index that the settings name, unless that has begun."""
         replica, feeding = self._replica, self._feeding
         placed = self._record.index_partitions.get(index.name)
-        if placed is None:
-            # Removed by meta already; the settings follow.
+        if index.id in self._fed or placed is None:
+            # A record that is older than the settings does not say where the index is.
             return
         progress = load_progress(feeding.engine, replica.settings.group, index.id)
         reader = IndexReader(

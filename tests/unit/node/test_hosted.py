@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from gramme.codec.frame import Answer, Request
-from gramme.commands import IndexRow, IndexWrite
+from gramme.commands import AlterTable, IndexRow, IndexWrite
 from gramme.errors import (
     InternalServerError,
     NotLeader,
@@ -16,11 +18,13 @@ from gramme.errors import (
     Throttling,
     Unavailable,
 )
+from gramme.model.table import Index
 from gramme.model.version import Version
 from gramme.node.hosted import Hosted
+from gramme.node.meta import META_GROUP
 from gramme.node.tail.target import IndexTarget
 from tests.support.in_process import Cluster, on_cluster
-from tests.unit.node.fixtures import INDEXED
+from tests.unit.node.fixtures import BY_COLOUR, INDEXED, PLAIN
 
 INDEX = "by-colour"
 
@@ -37,6 +41,82 @@ async def shows(cluster: Cluster, ids: set[str]) -> None:
     """Wait until the index has rows of these items and no others."""
     while await cluster.index_ids("indexed", INDEX) != ids:
         await asyncio.sleep(0.1)
+
+
+def test_leader_with_an_old_copy_of_meta_removes_no_index() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        base = await a_plain_table(cluster)
+        await cluster.put("plain", "a", colour="red")
+        behind = await one_that_leads_nothing(cluster, base)
+        hear_again = deafen_to_meta(cluster, behind)
+        await change_index(cluster, replace(BY_COLOUR, id=0, phase="ALLOCATING"))
+        await cluster.until(lambda: phases(cluster) == ["ACTIVE"], "the index is there")
+
+        await cluster.move(base, behind)
+        await cluster.put("plain", "b", colour="red")
+        hear_again()
+
+        while await cluster.index_ids("plain", INDEX) != {"a", "b"}:
+            await asyncio.sleep(0.1)
+
+    on_cluster(scenario)
+
+
+def test_leader_with_an_old_copy_of_meta_adds_no_index_that_was_removed() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        base = await a_plain_table(cluster)
+        await change_index(cluster, replace(BY_COLOUR, id=0, phase="ALLOCATING"))
+        await cluster.until(lambda: phases(cluster) == ["ACTIVE"], "the index is there")
+        behind = await one_that_leads_nothing(cluster, base)
+        deafen_to_meta(cluster, behind)
+        entry = cluster.entry("plain")
+        assert entry is not None
+        await change_index(cluster, replace(entry.table.indexes[0], phase="DELETING"))
+        await cluster.until(lambda: phases(cluster) == [], "the index is gone")
+
+        await cluster.move(base, behind)
+        await cluster.put("plain", "a", colour="red")
+
+        assert cluster.replica(behind, base).replica.settings.table.indexes == ()
+
+    on_cluster(scenario)
+
+
+async def a_plain_table(cluster: Cluster) -> int:
+    entry = await cluster.create(PLAIN)
+    (partition,) = entry.partitions.partitions
+    return partition.group
+
+
+async def one_that_leads_nothing(cluster: Cluster, group: int) -> int:
+    """A node that leads neither a group nor meta."""
+    leaders = (await cluster.led(group), cluster.meta_leader())
+    return next(number for number in cluster.members if number not in leaders)
+
+
+def deafen_to_meta(cluster: Cluster, number: int) -> Callable[[], None]:
+    """Let a node hear nothing more of meta. Returns what ends that."""
+    log = cluster.node(number).log_of(META_GROUP)
+    assert log is not None
+    hear = log.hear
+    log.hear = lambda node, message: None  # type: ignore[method-assign]
+
+    def end() -> None:
+        log.hear = hear  # type: ignore[method-assign]
+
+    return end
+
+
+async def change_index(cluster: Cluster, index: Index) -> None:
+    entry = cluster.entry("plain")
+    assert entry is not None
+    await cluster.router.administer(AlterTable(entry.table, replace(entry.table, indexes=(index,))))
+
+
+def phases(cluster: Cluster) -> list[str]:
+    entry = cluster.entry("plain")
+    assert entry is not None
+    return [index.phase for index in entry.table.indexes]
 
 
 def feeds(hosted: Hosted) -> bool:
