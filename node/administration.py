@@ -8,11 +8,10 @@ from gramme.codec.principals import (
     PrincipalsCommand,
     RemovePrincipal,
 )
-from gramme.commands import Administration, AlterTable, CreateTable, DeleteTable
+from gramme.commands import Administration, CreateTable
 from gramme.errors import GrammeError, NotLeader, ValidationError
 from gramme.model.principal import Holder
 from gramme.model.table import Table
-from gramme.node.meta import Meta
 from gramme.node.meta_copy import MetaCopy
 
 # Of a new table: more than any router asks for.
@@ -25,25 +24,18 @@ async def administer(copy: MetaCopy, command: Administration) -> Table:
         if not copy.leads:
             raise NotLeader(copy.leader_node)
         try:
-            return await _administer(copy.meta, command)
+            _check(command)
+            return await copy.meta.administer(command)
         except GrammeError:
             # It tells of tables as they are known here. Whoever leads no more may not know of it.
             await copy.confirm()
             raise
 
 
-async def _administer(meta: Meta, command: Administration) -> Table:
-    match command:
-        case CreateTable():
-            if not 1 <= command.partitions <= PARTITIONS_MAX:
-                raise ValidationError(f"partitions must be from 1 to {PARTITIONS_MAX}")
-            return (await meta.create(command)).table
-        case AlterTable():
-            return (await meta.alter(command)).table
-        case DeleteTable():
-            record = meta.find(command)
-            await meta.delete(record).flushed
-            return record.table
+def _check(command: Administration) -> None:
+    """Raises ValidationError for what no router asks for."""
+    if isinstance(command, CreateTable) and not 1 <= command.partitions <= PARTITIONS_MAX:
+        raise ValidationError(f"partitions must be from 1 to {PARTITIONS_MAX}")
 
 
 async def administer_principals(copy: MetaCopy, command: PrincipalsCommand) -> list[Holder]:

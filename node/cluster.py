@@ -39,7 +39,6 @@ from gramme.errors import (
     OutcomeUnknown,
     SeamError,
     StalePartition,
-    StaleSource,
     Unavailable,
 )
 from gramme.links.api import Refused
@@ -56,8 +55,8 @@ from gramme.node.founding import first_meta_rows
 from gramme.node.group_log import load_position
 from gramme.node.hosted import Hosted
 from gramme.node.hosting import Ground, Hosting
-from gramme.node.index_driver import IndexDriver
 from gramme.node.joining import welcome
+from gramme.node.leaders import Leaders
 from gramme.node.leadership import Fitness, Leadership
 from gramme.node.members import Members
 from gramme.node.membership import Membership
@@ -70,8 +69,8 @@ from gramme.node.raft.messages import NOBODY, Message, ReplicaId
 from gramme.node.snapshot_exchange import SnapshotExchange
 from gramme.node.snapshots import Range, table_ranges
 from gramme.node.status import node_status
+from gramme.node.table_driver import TableDriver
 from gramme.node.table_news import NOTHING, TableNews
-from gramme.node.table_records import FIRST_EPOCH
 from gramme.node.transport import Transport
 
 log = logging.getLogger(__name__)
@@ -79,8 +78,6 @@ log = logging.getLogger(__name__)
 TICK_S = 0.1
 # So often the heartbeats of all groups are sent at once. From then on they are due at once, and share their frames.
 ALIGN_TICKS = 30
-# How often an index's rows are offered to another replica of a group whose leader is not known.
-RETRY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +139,10 @@ class ClusterNode:
         )
         if not self._is_incomplete(META_GROUP):
             self._copy.open()
+        self._leaders = Leaders(settings.number, self.transport, self._hosting)
+        self._driver = TableDriver(
+            clock, lambda: self._meta, lambda: self.leads_meta, self._leaders.ask
+        )
         self._table_news = TableNews()
         self._principal_news = PrincipalNews()
         # Told when tables or principals may have changed.
@@ -158,15 +159,15 @@ class ClusterNode:
                 settings.seed,
                 settings.index_delay_ms,
                 tasks,
-                self._send_index,
+                self._leaders.send,
+                self._driver.look_at,
                 asyncio.Lock(),
             )
             self._snapshots.tasks = tasks
             self._follow_meta()
             tasks.create_task(self._commits.run())
             tasks.create_task(self._tick())
-            driver = IndexDriver(lambda: self._meta, lambda: self.leads_meta, self._ask_leader)
-            tasks.create_task(driver.run())
+            tasks.create_task(self._driver.run())
             membership = Membership(
                 self.members,
                 lambda: self._meta,
@@ -220,6 +221,7 @@ class ClusterNode:
         """Meta may have changed."""
         self.transport.recognise_again()
         self._hosting.follow()
+        self._driver.look()
         meta = self._meta
         self._table_news.update(meta.index, meta.records())
         self._principal_news.update(meta.index, meta.principals.all())
@@ -378,38 +380,6 @@ class ClusterNode:
             if node in log.position.nodes.values():
                 # It is in no hurry before its next tick.
                 log.raft.back()
-
-    async def _send_index(self, group: int, write: IndexWrite) -> None:
-        """Returns when the rows are durable, or their index is gone."""
-        await self._ask_leader(group, write)
-
-    async def _ask_leader(self, group: int, command: IndexWrite | GetFeed) -> Result:
-        """Ask the leader of a group, whoever that is and whenever there is one. Returns None if the group is gone.
-
-        Raises StaleSource. Whatever else is refused may be granted later, or by another node.
-        """
-        while (placed := self._hosting.placement(group)) is not None:
-            hosted = self.hosted.get(group)
-            here = self._settings.number
-            nodes = (
-                [here] if hosted is not None and hosted.consensus.serving else [*placed.values()]
-            )
-            for node in nodes:
-                try:
-                    if node != here:
-                        return await self._ask_node(node, group, command)
-                    if hosted is not None:
-                        return await hosted.answer_node(command)
-                except StaleSource:
-                    raise
-                except (GrammeError, SeamError):
-                    continue
-            await asyncio.sleep(RETRY_S)
-        return None
-
-    async def _ask_node(self, node: int, group: int, command: IndexWrite | GetFeed) -> Result:
-        answer: Result = await self.transport.calls(node).ask(group, FIRST_EPOCH, True, command)
-        return answer
 
 
 def _finish(

@@ -1,118 +1,72 @@
-"""The groups that a node keeps: a replica each and, behind it, what feeds the global indexes.
+"""The groups of a node by itself: it has all that meta names, with one replica each, and leads them as long as they are here.
 
-A group of an index has a target, which takes rows. A group of a table has a feed for each index of the table: a tailer that
-carries the group's changes there. Which indexes those are is said by the group's own settings, and changes only by an
-entry of the group, which also writes or removes the cursor in its change log.
+A group's entries go to the commit loop, and it is asked by calling it. Everything else is as in a cluster.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from typing import NoReturn
 
-from msgspec.structs import replace
-
 from gramme.clock import Clock
-from gramme.commands import IndexWrite
-from gramme.errors import ResourceNotFound, Throttling
-from gramme.model.table import Index, TableRecord
-from gramme.model.version import Version
-from gramme.node.commit import CommitLoop
-from gramme.node.engine.api import Engine, Family
-from gramme.node.engine.keyspace import (
-    ReplicaSettings,
-    decode_settings,
-    decode_state,
-    settings_key,
-    state_key,
-)
-from gramme.node.proposals import Round
+from gramme.commands import Feed, GetFeed, IndexWrite
+from gramme.errors import ResourceNotFound
+from gramme.model.table import TableRecord
+from gramme.node.duties import Duties
+from gramme.node.engine.api import Engine
+from gramme.node.feeds import Feeding
+from gramme.node.open_replica import open_replica
+from gramme.node.proposals import Commits, Round
 from gramme.node.replica import Replica
-from gramme.node.tail.backfill import NOTHING, load_progress, progress_row
-from gramme.node.tail.indexes import IndexReader
-from gramme.node.tail.tailer import Cursors, Tailer
-from gramme.node.tail.target import IndexTarget
-from gramme.partitions import Partition, PartitionMap
+from gramme.node.table_records import groups_of
+from gramme.partitions import Partition
 
-# Changes an index may be behind its table before the table takes no more writes.
-INDEX_BACKLOG_MAX = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """What carries a group's changes to one index."""
-
-    reader: IndexReader
-    tailer: Tailer
-    # Refuses writes to the table while the index is too far behind.
-    check: Callable[[], None]
-    task: asyncio.Task[None]
-
-
-@dataclass(slots=True)
-class Group:
-    """`target` is there in a group of an index only. Feeds are by the id of the index."""
-
-    replica: Replica
-    cursors: Cursors
-    target: IndexTarget | None
-    feeds: dict[int, Feed] = field(default_factory=dict)
-
-    def stop(self) -> None:
-        for feed in self.feeds.values():
-            feed.task.cancel()
+# About a millisecond of opening groups, or of proposing to them. A table may have hundreds.
+GROUPS_PER_TURN = 8
 
 
 class Groups:
-    def __init__(
-        self,
-        engine: Engine,
-        commits: CommitLoop,
-        clock: Clock,
-        seed: bytes,
-        index_delay_ms: int,
-    ) -> None:
+    def __init__(self, engine: Engine, commits: Commits, clock: Clock) -> None:
         self._engine = engine
         self._commits = commits
         self._clock = clock
-        self._seed = seed
-        self._index_delay_ms = index_delay_ms
-        self._groups: dict[int, Group] = {}
-        # The same again, for whoever needs no more than the replica.
         self.replicas: dict[int, Replica] = {}
-        # Groups being deleted, and the round after which they are gone.
+        self._duties: dict[int, Duties] = {}
+        # Groups being removed, and the round after which they are gone.
         self._leaving: dict[int, Round] = {}
-        # Who owns the tailers; there before any group is opened.
-        self.tasks: asyncio.TaskGroup | None = None
+        # There before any group is opened.
+        self.feeding: Feeding | None = None
+        self._stopping = False
 
-    def __getitem__(self, group: int) -> Group:
-        return self._groups[group]
+    async def follow(self, record: TableRecord) -> None:
+        """Have the groups of a table and let them follow its record."""
+        # Those of the indexes come first: who feeds an index looks for its groups here.
+        for number, group in enumerate(groups_of(record), start=1):
+            if self._stopping:
+                return
+            if group in self._duties:
+                self._duties[group].follow(record)
+            else:
+                self._open(group, record)
+            if not number % GROUPS_PER_TURN:
+                await asyncio.sleep(0)
 
-    def open(self, named: ReplicaSettings) -> None:
-        """Open a group by its own rows: what meta says of it only tells that it is here."""
-        raw = self._engine.get(Family.RAFT, settings_key(named.group))
-        state = self._engine.get(Family.RAFT, state_key(named.group))
-        assert raw is not None and state is not None, f"group {named.group} has lost its rows"
-        settings = decode_settings(raw)
-        replica = Replica(self._engine, self._commits, self._clock, settings, decode_state(state))
-        is_table = settings.index is None
-        indexes = settings.table.indexes if is_table else ()
-        replica.watched = bool(indexes)
-        cursors = Cursors(self._engine, replica, [index.id for index in indexes])
-        target = None if is_table else IndexTarget(self._engine, replica)
-        self._groups[named.group] = Group(replica, cursors, target)
-        self.replicas[named.group] = replica
+    def _open(self, group: int, record: TableRecord) -> None:
+        assert self.feeding is not None
+        replica = open_replica(self._engine, self._commits, self._clock, group)
+        self._duties[group] = Duties(replica, self._commits, record, self.feeding)
+        self.replicas[group] = replica
 
-    def close(self, groups: Iterable[int], round: Round) -> None:
-        """Take no more writes for groups that `round` deletes. Who asks for them is told when that is durable."""
+    def close(self, groups: Collection[int], round: Round) -> None:
+        """Take no more writes for groups that `round` removes. Who asks for them is told when that is durable."""
         for group in groups:
-            self._groups.pop(group).stop()
+            self._duties.pop(group).stop()
             del self.replicas[group]
             self._leaving[group] = round
+        round.flushed.add_done_callback(lambda _: self._forget(groups))
 
-    def forget(self, groups: Iterable[int]) -> None:
+    def _forget(self, groups: Collection[int]) -> None:
         for group in groups:
             del self._leaving[group]
 
@@ -124,78 +78,24 @@ class Groups:
         raise ResourceNotFound
 
     def stop(self) -> None:
-        for group in self._groups.values():
-            group.stop()
+        """Let no group do more than it is asked for."""
+        self._stopping = True
+        for duties in self._duties.values():
+            duties.stop()
 
-    # Feeds
-
-    def start_feeds(self, record: TableRecord) -> None:
-        """Let every group of a table feed the indexes that its settings name."""
-        maps = {name: PartitionMap(placed) for name, placed in record.index_partitions.items()}
-        for partition in record.partitions:
-            group = self._groups[partition.group]
-            for index in group.replica.settings.table.indexes:
-                progress = load_progress(self._engine, partition.group, index.id)
-                filling = progress is not None
-                self._start(group, index, maps[index.name], filling=filling, has_sent=True)
-
-    def add_feed(self, id: int, index: Index, where: PartitionMap) -> Round | None:
-        """Let a group feed another index, from its next entry on. None if it does so already."""
-        group = self._groups[id]
-        replica, table = group.replica, group.replica.settings.table
-        if any(known.id == index.id for known in table.indexes):
-            return None
-        table = replace(table, indexes=(*table.indexes, index))
-        cursor = group.cursors.add(index.id, Version(replica.state.index + 1, 0))
-        nothing_sent = progress_row(id, index.id, NOTHING)
-        settings = replace(replica.settings, table=table)
-        round = replica.change_settings(settings, [cursor, nothing_sent])
-        self._start(group, index, where, filling=True, has_sent=False)
-        return round
-
-    def drop_feed(self, id: int, index: Index) -> Round | None:
-        """Let a group feed an index no more, from its next entry on. None if it does not do so."""
-        group = self._groups[id]
-        replica, table = group.replica, group.replica.settings.table
-        kept = tuple(known for known in table.indexes if known.id != index.id)
-        if kept == table.indexes:
-            return None
-        feed = group.feeds.pop(index.id)
-        feed.task.cancel()
-        replica.on_admit.remove(feed.check)
-        replica.on_flushed.remove(feed.tailer.wake)
-        settings = replace(replica.settings, table=replace(table, indexes=kept))
-        rows = [*group.cursors.drop(index.id), progress_row(id, index.id, None)]
-        return replica.change_settings(settings, rows)
-
-    def _start(
-        self, group: Group, index: Index, where: PartitionMap, *, filling: bool, has_sent: bool
-    ) -> None:
-        assert self.tasks is not None
-        replica = group.replica
-        reader = IndexReader(
-            replica, index, where, self._seed, self._send, filling=filling, has_sent=has_sent
-        )
-        tailer = Tailer(
-            self._engine, replica, group.cursors, reader, self._clock, self._index_delay_ms
-        )
-        check = backlog_check(tailer, index.name)
-        replica.on_admit.append(check)
-        task = self.tasks.create_task(tailer.run())
-        group.feeds[index.id] = Feed(reader, tailer, check, task)
-
-    async def _send(self, group: int, write: IndexWrite) -> None:
-        kept = self._groups.get(group)
-        if kept is None:
+    async def send(self, group: int, write: IndexWrite) -> None:
+        """Give rows to a group of an index. Returns when they are durable."""
+        duties = self._duties.get(group)
+        if duties is None:
             # The table or the index was deleted since, and whoever sends will be stopped.
             return
-        assert kept.target is not None, f"group {group} keeps no index"
-        await kept.target.apply(write)
+        assert duties.target is not None, f"group {group} keeps no index"
+        await duties.target.apply(write)
 
-
-def backlog_check(tailer: Tailer, index: str) -> Callable[[], None]:
-    def check() -> None:
-        if tailer.backlog() > INDEX_BACKLOG_MAX:
-            raise Throttling(f"The index {index} is too far behind its table. Try again later.")
-
-    return check
+    async def ask(self, group: int, command: GetFeed) -> Feed | None:
+        """How far a group has come with an index. None if there is no such group."""
+        duties = self._duties.get(group)
+        if duties is None:
+            return None
+        assert duties.feeds is not None, f"group {group} feeds no indexes"
+        return duties.feeds.state(command.index)

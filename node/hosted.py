@@ -1,8 +1,6 @@
-"""A replica that shares its group with other nodes: its log, its rows and, while it leads, what only a leader does.
+"""A replica that shares its group with other nodes: its log, its rows and, while it leads, its duties.
 
-Who leads feeds the indexes, takes rows for an index, and forgets old request ids. All of that keeps things in memory that only
-a leader keeps up to date, so it is made anew whenever this replica begins to lead, from what is applied, and thrown away
-when it ceases to.
+Besides the duties that a replica by itself has too, who leads forgets old request ids: only those who ask over a network ask again.
 """
 
 from __future__ import annotations
@@ -14,11 +12,11 @@ from gramme.commands import AllWritten, Delete, Feed, GetFeed, IndexWrite, Put, 
 from gramme.errors import Throttling
 from gramme.model.table import TableRecord
 from gramme.node.consensus import Consensus
-from gramme.node.feeds import Feeding, Feeds, while_leading
+from gramme.node.duties import Duties
+from gramme.node.feeds import Feeding, while_leading
 from gramme.node.proposals import Round
 from gramme.node.replica import Replica
 from gramme.node.request_ids import Sweeper
-from gramme.node.tail.target import IndexTarget
 
 # About a millisecond of proposing a batch.
 SLICE_BYTES_PROPOSED = 256 << 10
@@ -34,34 +32,28 @@ class Hosted:
         self.consensus = consensus
         self.record = record
         self._feeding = feeding
-        self._target: IndexTarget | None = None
-        self._feeds: Feeds | None = None
+        # There while this replica leads.
+        self.duties: Duties | None = None
         self._sweeping: asyncio.Task[None] | None = None
-        self._leads = False
 
     def follow_leadership(self) -> None:
         """Start or stop what only a leader does."""
         serving = self.consensus.serving
-        if serving == self._leads:
-            return
-        self._leads = serving
-        if serving:
+        if serving and self.duties is None:
             self._begin()
-        else:
+        elif not serving:
             self.stop()
 
     def follow(self, record: TableRecord) -> None:
         """Meta's record of the table has changed."""
         self.record = record
-        if self._feeds is not None:
-            self._feeds.follow(record)
+        if self.duties is not None:
+            self.duties.follow(record)
 
     def stop(self) -> None:
-        self._leads = False
-        self._target = None
-        if self._feeds is not None:
-            self._feeds.stop()
-            self._feeds = None
+        if self.duties is not None:
+            self.duties.stop()
+            self.duties = None
         if self._sweeping is not None:
             self._sweeping.cancel()
             self._sweeping = None
@@ -98,22 +90,20 @@ class Hosted:
 
     async def take(self, write: IndexWrite) -> None:
         """Take rows for an index. Raises NotLeader, Throttling and StaleSource."""
-        if self._target is None:
+        if self.duties is None or self.duties.target is None:
             raise self.consensus.not_leader()
         self.consensus.admit()
-        await self._target.apply(write)
+        await self.duties.target.apply(write)
 
     def feed(self, index: int) -> Feed:
         """How far this group has come with an index. Raises NotLeader."""
-        if self._feeds is None:
+        if self.duties is None or self.duties.feeds is None:
             raise self.consensus.not_leader()
-        return self._feeds.state(index)
+        return self.duties.feeds.state(index)
 
     def _begin(self) -> None:
         feeding, replica = self._feeding, self.replica
-        if replica.settings.index is not None:
-            self._target = IndexTarget(feeding.engine, replica)
-            return
-        self._feeds = Feeds(replica, self.consensus, self.record, feeding)
-        sweeper = Sweeper(feeding.engine, feeding.clock, replica)
-        self._sweeping = feeding.tasks.create_task(while_leading(sweeper.run()))
+        self.duties = Duties(replica, self.consensus, self.record, feeding)
+        if replica.settings.index is None:
+            sweeper = Sweeper(feeding.engine, feeding.clock, replica)
+            self._sweeping = feeding.tasks.create_task(while_leading(sweeper.run))

@@ -21,19 +21,17 @@ from gramme.node.engine.api import Engine, Family, Operation, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     decode_settings,
-    decode_state,
     incomplete_key,
     settings_key,
-    state_key,
 )
 from gramme.node.feeds import Feeding
 from gramme.node.founding import Rows, last_log_rows
 from gramme.node.group_log import Position, first_log_rows, first_position, load_position
 from gramme.node.hosted import Hosted
 from gramme.node.members import Members
+from gramme.node.open_replica import open_replica
 from gramme.node.raft.election import Draw
 from gramme.node.raft.messages import NOBODY, Configuration, HardState, InstallSnapshot, ReplicaId
-from gramme.node.replica import Replica
 from gramme.node.snapshots import Incomplete
 from gramme.node.table_records import first_rows_of, settings_of
 
@@ -208,15 +206,8 @@ class Hosting:
 
     def _open(self, record: TableRecord, group: int) -> Consensus:
         assert self.feeding is not None
-        raw = self._engine.get(Family.RAFT, settings_key(group))
-        state = self._engine.get(Family.RAFT, state_key(group))
-        assert raw is not None and state is not None, f"group {group} has lost its rows"
-        settings = decode_settings(raw)
         consensus = self._ground.open_log(group)
-        replica = Replica(
-            self._engine, consensus, self._clock, settings, decode_state(state), replicated=True
-        )
-        replica.watched = settings.index is None and bool(settings.table.indexes)
+        replica = open_replica(self._engine, consensus, self._clock, group, replicated=True)
         consensus.machine = replica
         hosted = self.hosted[group] = Hosted(replica, consensus, record, self.feeding)
         consensus.on_leader = hosted.follow_leadership

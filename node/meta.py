@@ -9,12 +9,13 @@ again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
 from gramme.codec.key import successor
-from gramme.commands import AlterTable, CreateTable, DeleteTable
+from gramme.commands import Administration, AlterTable, CreateTable, DeleteTable
 from gramme.errors import (
     STILL_IN_USE,
     ResourceInUse,
@@ -47,15 +48,33 @@ from gramme.node.table_records import (
     Name,
     all_rows,
     first_rows,
+    groups_of,
     last_rows,
     name_of,
     record_row,
     shape_of,
     with_status,
+    without_index,
 )
 from gramme.partitions import GroupId, Partition, TableId, even_ranges
 
 META_GROUP = 0
+
+
+class Follower(Protocol):
+    """Who has the groups of a meta that has no other replicas. It follows before whoever changes meta goes on."""
+
+    async def follow(self, record: TableRecord) -> None:
+        """The record of a table is durably this one."""
+        ...
+
+    def close(self, groups: Collection[int], round: Round) -> None:
+        """These groups are removed in this round, with all their rows: they must take no more writes."""
+        ...
+
+    def drop(self, table: Table) -> None:
+        """A table is durably gone."""
+        ...
 
 
 class Meta:
@@ -68,6 +87,8 @@ class Meta:
         self._replication = replication
         # Told when tables may have changed by an entry of the log.
         self.on_change: Callable[[], None] = lambda: None
+        # Where meta has no other replicas: then nothing but what is proposed here ever changes.
+        self.follower: Follower | None = None
         self.lock = asyncio.Lock()
         self.state_key = state_key(META_GROUP)
         self._proposals = Proposals(commits, self, self._stored_state())
@@ -86,10 +107,19 @@ class Meta:
             if known is None or known[0] != raw:
                 known = raw, decode_table(raw)
             self._rows[key] = known
-        self._records: dict[Name, TableRecord] = {
-            name_of(record.table): record for _, record in self._rows.values()
-        }
+        self._records: dict[Name, TableRecord] = {}
+        self._unsettled: dict[Name, TableRecord] = {}
+        for _, record in self._rows.values():
+            self._know(record)
         self.principals.load()
+
+    def _know(self, record: TableRecord) -> None:
+        name = name_of(record.table)
+        self._records[name] = record
+        if record.table.is_settled:
+            self._unsettled.pop(name, None)
+        else:
+            self._unsettled[name] = record
 
     @property
     def index(self) -> int:
@@ -98,6 +128,33 @@ class Meta:
 
     def records(self) -> Iterable[TableRecord]:
         return self._records.values()
+
+    def unsettled(self) -> Collection[TableRecord]:
+        """Of the tables that are in a state which is to end, or one of whose indexes is."""
+        return self._unsettled.values()
+
+    def current(self, table: Table) -> TableRecord | None:
+        """What there is now under the name of `table`, if it is the same table."""
+        record = self._records.get(name_of(table))
+        return record if record is not None and record.table.id == table.id else None
+
+    # Changes, each made by whoever holds the lock
+
+    async def administer(self, command: Administration) -> Table:
+        """Returns the table as created or altered, or as it was before it was deleted."""
+        match command:
+            case CreateTable():
+                return (await self.create(command)).table
+            case AlterTable():
+                return (await self.alter(command)).table
+            case DeleteTable():
+                record = self.find(command)
+                if record.table.status != "DELETING":
+                    if command.settles_at_ms:
+                        await self.doom(record, command.settles_at_ms)
+                    else:
+                        await self.delete(record)
+                return record.table
 
     async def create(self, command: CreateTable) -> TableRecord:
         """Raises ResourceInUse if there is such a table."""
@@ -108,18 +165,16 @@ class Meta:
                 raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {command.table.name}")
             raise ResourceInUse(f"Table already exists: {command.table.name}")
         record = self._place(command)
-        operations: list[Operation] = [record_row(record), self._next_id_row()]
+        operations: list[Operation] = [self._next_id_row()]
         for index in (None, *record.index_partitions):
             operations.extend(first_rows(record, index))
-        await self._propose(operations).flushed
-        self._records[name] = record
-        return record
+        return await self._change(record, operations)
 
     async def alter(self, command: AlterTable) -> TableRecord:
         """Raises TableChanged if the table is not the expected one.
 
         A group has its own copy of the table, from which it works. That copy does not change here. Of what the group
-        works by only the indexes may, by one, and whoever asks sees to it that the groups follow.
+        works by only the indexes may, by one, and the group follows by an entry of its own.
         """
         record = self._records.get(name_of(command.expected))
         if record is None or record.table != command.expected:
@@ -132,40 +187,64 @@ class Meta:
             operations = [self._next_id_row(), *first_rows(altered, added.name)]
         shape = shape_of(command.table, added)
         assert shape == shape_of(record.table, None), "the shape of a table was altered"
-        await self._propose([record_row(altered), *operations]).flushed
-        self._records[name_of(command.table)] = altered
-        return altered
+        return await self._change(altered, operations)
 
-    async def change_phase(self, record: TableRecord, index: Index) -> TableRecord:
+    async def change_phase(self, record: TableRecord, index: Index) -> None:
         """Put `index` in the place of what the table's record says of that index."""
-        changed = msgspec.structs.replace(record, table=record.table.with_index(index))
-        await self._propose([record_row(changed)]).flushed
-        self._records[name_of(changed.table)] = changed
-        return changed
+        await self._change(msgspec.structs.replace(record, table=record.table.with_index(index)))
 
-    def remove_index(self, record: TableRecord, index: Index) -> tuple[TableRecord, Round]:
-        """Propose to remove an index with all its rows. Its replicas must take no more writes from now on."""
-        kept = tuple(other for other in record.table.indexes if other.id != index.id)
-        partitions = {
-            name: placed for name, placed in record.index_partitions.items() if name != index.name
-        }
-        table = msgspec.structs.replace(record.table, indexes=kept)
-        gone = {partition.group for partition in record.index_partitions[index.name]}
-        placement = {
-            group: placed for group, placed in record.placement.items() if group not in gone
-        }
-        founders = {group: placed for group, placed in record.founders.items() if group not in gone}
-        remaining = msgspec.structs.replace(
-            record,
-            table=table,
-            index_partitions=partitions,
-            placement=placement,
-            founders=founders,
-        )
-        operations = [record_row(remaining), *last_rows(record, index.id, index.name)]
-        if not self._nodes:
-            self._records[name_of(table)] = remaining
-        return remaining, self._propose(operations)
+    async def remove_index(self, record: TableRecord, index: Index) -> None:
+        """Remove an index with all its rows."""
+        gone = [partition.group for partition in record.index_partitions[index.name]]
+        last = last_rows(record, index.id, index.name)
+        await self._change(without_index(record, index), last, gone)
+
+    def find(self, command: DeleteTable) -> TableRecord:
+        """The table to be deleted. Raises ResourceNotFound, ResourceInUse, and ValidationError if it is protected."""
+        record = self._records.get((command.account, command.region, command.name))
+        if record is None:
+            raise ResourceNotFound(f"Requested resource not found: Table: {command.name} not found")
+        table = record.table
+        if table.status == "CREATING":
+            raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {table.name}")
+        if table.unsettled_index is not None:
+            raise ResourceInUse(
+                f"{STILL_IN_USE}Cannot delete table while indexes are being created, updated, "
+                "or deleted."
+            )
+        if table.status == "UPDATING":
+            raise ResourceInUse(
+                f"{STILL_IN_USE}Table: {table.name} is in the process of being updated."
+            )
+        if table.deletion_protection and table.status != "DELETING":
+            raise ValidationError(
+                "Resource cannot be deleted as it is currently protected against deletion. "
+                "Disable deletion protection first."
+            )
+        return record
+
+    async def doom(self, record: TableRecord, settles_at_ms: int) -> None:
+        """Let a table be DELETING for a while before it is deleted, over restarts too."""
+        await self._change(with_status(record, "DELETING", settles_at_ms))
+
+    async def settle(self, record: TableRecord) -> None:
+        """Make a table ACTIVE."""
+        await self._change(with_status(record, "ACTIVE", 0))
+
+    async def delete(self, record: TableRecord) -> None:
+        """Remove a table with all its rows."""
+        table = record.table
+        operations: list[Operation] = [Row(Family.SYS, table_key(*name_of(table)), None)]
+        for local in table.local_indexes:
+            operations.append(RangeDelete(Family.LSI, *all_rows(local.id)))
+        operations.extend(last_rows(record, table.id, None))
+        for index in table.indexes:
+            operations.extend(last_rows(record, index.id, index.name))
+        await self._propose(operations, groups_of(record)).flushed
+        if self.follower is not None:
+            del self._records[name_of(table)]
+            self._unsettled.pop(name_of(table), None)
+            self.follower.drop(table)
 
     # Nodes
 
@@ -194,61 +273,20 @@ class Meta:
                     for replica, node in placed.items()
                 }
         replaced = msgspec.structs.replace(record, placement=placement, founders=founders)
-        await self._propose([record_row(replaced), self._next_id_row()]).flushed
+        await self._change(replaced, [self._next_id_row()])
 
-    def find(self, command: DeleteTable) -> TableRecord:
-        """The table to be deleted. Raises ResourceNotFound, ResourceInUse, and ValidationError if it is protected."""
-        record = self._records.get((command.account, command.region, command.name))
-        if record is None:
-            raise ResourceNotFound(f"Requested resource not found: Table: {command.name} not found")
-        table = record.table
-        if table.status == "CREATING":
-            raise ResourceInUse(f"{STILL_IN_USE}Table is being created: {table.name}")
-        if table.unsettled_index is not None:
-            raise ResourceInUse(
-                f"{STILL_IN_USE}Cannot delete table while indexes are being created, updated, "
-                "or deleted."
-            )
-        if table.status == "UPDATING":
-            raise ResourceInUse(
-                f"{STILL_IN_USE}Table: {table.name} is in the process of being updated."
-            )
-        if table.deletion_protection and table.status != "DELETING":
-            raise ValidationError(
-                "Resource cannot be deleted as it is currently protected against deletion. "
-                "Disable deletion protection first."
-            )
+    async def _change(
+        self,
+        record: TableRecord,
+        operations: Iterable[Operation] = (),
+        gone: Collection[int] = (),
+    ) -> TableRecord:
+        """Let a table's record be this one, durably. `operations` happen with it, and remove the groups that are `gone`."""
+        await self._propose([record_row(record), *operations], gone).flushed
+        if self.follower is not None:
+            self._know(record)
+            await self.follower.follow(record)
         return record
-
-    async def doom(self, record: TableRecord, settles_at_ms: int) -> TableRecord:
-        """Let a table be DELETING for a while before it is deleted, over restarts too."""
-        doomed = with_status(record, "DELETING", settles_at_ms)
-        await self._propose([record_row(doomed)]).flushed
-        self._records[name_of(doomed.table)] = doomed
-        return doomed
-
-    def current(self, table: Table) -> TableRecord | None:
-        """What there is now under the name of `table`, if it is the same table."""
-        record = self._records.get(name_of(table))
-        return record if record is not None and record.table.id == table.id else None
-
-    def settle(self, record: TableRecord) -> TableRecord:
-        """Make a table ACTIVE. This is not on disk: a table found in creation or update at a start is ACTIVE then."""
-        settled = self._records[name_of(record.table)] = with_status(record, "ACTIVE", 0)
-        return settled
-
-    def delete(self, record: TableRecord) -> Round:
-        """Propose to remove a table with all its rows. Its replicas must take no more writes from now on."""
-        operations: list[Operation] = [Row(Family.SYS, table_key(*name_of(record.table)), None)]
-        for local in record.table.local_indexes:
-            operations.append(RangeDelete(Family.LSI, *all_rows(local.id)))
-        operations.extend(last_rows(record, record.table.id, None))
-        for index in record.table.indexes:
-            operations.extend(last_rows(record, index.id, index.name))
-        if not self._nodes:
-            # In a cluster it has not happened before the log says so, and may never.
-            del self._records[name_of(record.table)]
-        return self._propose(operations)
 
     def _place(self, command: CreateTable) -> TableRecord:
         """Give the table, its indexes and their partitions their ids."""
@@ -309,8 +347,12 @@ class Meta:
     def _next_id_row(self) -> Row:
         return Row(Family.SYS, SYS_NEXT_ID, self._next_id.to_bytes(8))
 
-    def _propose(self, operations: list[Operation]) -> Round:
-        return self._proposals.propose(operations)
+    def _propose(self, operations: list[Operation], gone: Collection[int] = ()) -> Round:
+        round = self._proposals.propose(operations)
+        if self.follower is not None and gone:
+            # In the same step, so that nothing can be written to them after they are removed.
+            self.follower.close(gone, round)
+        return round
 
     def take(self, round: Round, *, shown: bool) -> list[Entry]:
         return self._proposals.take()

@@ -6,17 +6,14 @@ Embedded, a router calls this object where a cluster will have a gRPC stream; it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gramme.clock import Clock
 from gramme.commands import (
     Administration,
-    AlterTable,
-    CreateTable,
     Delete,
-    DeleteTable,
     Found,
     Get,
     Page,
@@ -32,12 +29,12 @@ from gramme.model.table import Table, TableRecord
 from gramme.node.apply import sum_totals
 from gramme.node.commit import CommitLoop
 from gramme.node.engine.api import Engine
+from gramme.node.feeds import Feeding
 from gramme.node.groups import Groups
-from gramme.node.index_changes import IndexChanges
 from gramme.node.meta import Meta
 from gramme.node.pauses import tidy_in_pauses
 from gramme.node.proposals import Round
-from gramme.node.table_records import settings_of
+from gramme.node.table_driver import TableDriver
 from gramme.partitions import Partition
 
 # About a millisecond of proposing a batch: most of it is copying and summing up the items.
@@ -67,20 +64,13 @@ class Node:
         self._on_failure = on_failure
         self._commits = CommitLoop(engine, on_failure)
         self._meta = Meta(engine, self._commits)
-        self._groups = Groups(engine, self._commits, clock, settings.seed, settings.index_delay_ms)
+        self._meta.follower = self
+        self._groups = Groups(engine, self._commits, clock)
         self._replicas = self._groups.replicas
-        self._indexes = IndexChanges(
-            engine,
-            self._commits,
-            self._meta,
-            self._groups,
-            clock,
-            lambda record: self.on_table(record),
-        )
-        # Those who wait to make tables ACTIVE, or to delete them.
-        self._settling: set[asyncio.Task[None]] = set()
-        self._tasks: asyncio.TaskGroup | None = None
-        self._tidying: asyncio.Task[None] | None = None
+        # Meta is always led from here.
+        self._driver = TableDriver(clock, lambda: self._meta, lambda: True, self._groups.ask)
+        # What ends first: what it proposes after the commit loop has ended, nobody would flush.
+        self._working: list[asyncio.Task[None]] = []
         self._stopping = False
         # Told of every table there is, and of what changes.
         self.on_table: Callable[[TableRecord], None] = lambda record: None
@@ -88,30 +78,36 @@ class Node:
 
     async def run(self, ready: asyncio.Event) -> None:
         """Serve until stopped. Sets `ready` once every table is open."""
+        settings = self._settings
         async with asyncio.TaskGroup() as tasks:
-            self._tasks = self._groups.tasks = self._indexes.tasks = tasks
+            self._groups.feeding = Feeding(
+                self._engine,
+                self._clock,
+                settings.seed,
+                settings.index_delay_ms,
+                tasks,
+                self._groups.send,
+                self._driver.look_at,
+                asyncio.Lock(),
+            )
             tasks.create_task(self._commits.run())
             pauses = tidy_in_pauses(self._engine, self._commits, self._on_failure)
-            self._tidying = tasks.create_task(pauses)
+            self._working.append(tasks.create_task(pauses))
             for record in list(self._meta.records()):
-                if record.table.status == "DELETING":
-                    self._open(record)
-                    self._settle_later(record.table)
+                if record.table.status in ("CREATING", "UPDATING"):
+                    # That lasts until a restart at most.
+                    await self._meta.settle(record)
                 else:
-                    self._open(self._meta.settle(record))
-                    self._indexes.take_up(record)
+                    await self.follow(record)
+            self._working.append(tasks.create_task(self._driver.run()))
             ready.set()
 
     def stop(self) -> None:
         """Finish what has been proposed, then let `run` return."""
-        # Tailers first: what they propose after the commit loop has ended, nobody would flush.
         self._stopping = True
-        if self._tidying is not None:
-            self._tidying.cancel()
-        self._indexes.stop()
+        for task in self._working:
+            task.cancel()
         self._groups.stop()
-        for waiting in self._settling:
-            waiting.cancel()
         self._commits.stop()
 
     # The seam
@@ -163,72 +159,22 @@ class Node:
 
     async def administer(self, command: Administration) -> Table:
         async with self._meta.lock:
-            match command:
-                case CreateTable():
-                    record = await self._meta.create(command)
-                    # A server that is stopping opens it the next time it starts.
-                    if not self._stopping:
-                        self._open(record)
-                case AlterTable():
-                    record = await self._meta.alter(command)
-                    if not self._stopping:
-                        await self._indexes.follow(record)
-                    self.on_table(record)
-                case DeleteTable():
-                    return await self._begin_delete(command)
-            self._settle_later(record.table)
-            return record.table
+            return await self._meta.administer(command)
 
-    # Tables
+    # Following meta
 
-    async def _begin_delete(self, command: DeleteTable) -> Table:
-        """Returns the table as it was."""
-        record = self._meta.find(command)
-        if record.table.status == "DELETING":
-            return record.table
-        if command.settles_at_ms == 0:
-            await self._delete(record)
-        else:
-            doomed = await self._meta.doom(record, command.settles_at_ms)
-            self.on_table(doomed)
-            self._settle_later(doomed.table)
-        return record.table
+    async def follow(self, record: TableRecord) -> None:
+        await self._groups.follow(record)
+        # A server that is stopping does the rest the next time it starts.
+        if not self._stopping:
+            self.on_table(record)
+            self._driver.look()
 
-    async def _delete(self, record: TableRecord) -> None:
-        groups = [settings.group for settings in settings_of(record)]
-        # In one step, so that no write can be proposed after the delete.
-        round = self._meta.delete(record)
+    def close(self, groups: Collection[int], round: Round) -> None:
         self._groups.close(groups, round)
-        await round.flushed
-        self.on_drop(record.table)
-        self._groups.forget(groups)
 
-    def _settle_later(self, table: Table) -> None:
-        """See to it that a table which is not ACTIVE does not stay so."""
-        if table.status == "ACTIVE" or self._stopping:
-            return
-        assert self._tasks is not None
-        waiting = self._tasks.create_task(self._settle(table))
-        self._settling.add(waiting)
-        waiting.add_done_callback(self._settling.discard)
-
-    async def _settle(self, table: Table) -> None:
-        await self._clock.wait_until(table.settles_at_ms)
-        async with self._meta.lock:
-            record = self._meta.current(table)
-            # Whoever changed the table since waits for it too.
-            if record is None or record.table.settles_at_ms != table.settles_at_ms:
-                return
-            if record.table.status == "DELETING":
-                await self._delete(record)
-            else:
-                self.on_table(self._meta.settle(record))
-
-    def _open(self, record: TableRecord) -> None:
-        for settings in settings_of(record):
-            self._groups.open(settings)
-        self._groups.start_feeds(record)
-        self.on_table(record)
+    def drop(self, table: Table) -> None:
+        self.on_drop(table)
 
 
 def _by_partition(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 
 from gramme.model.table import Index, Table, TableRecord, TableStatus
@@ -27,6 +29,17 @@ FIRST_EPOCH = 1
 EMPTY_STATE = ReplicaState(FIRST_TERM, 0, FIRST_EPOCH, 0, 0, 0, 0)
 
 Name = tuple[str, str, str]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def groups_of(record: TableRecord) -> list[int]:
+    """The groups of a table's indexes, then those of the table itself."""
+    return [
+        partition.group
+        for partitions in (*record.index_partitions.values(), record.partitions)
+        for partition in partitions
+    ]
 
 
 def settings_of(record: TableRecord) -> list[ReplicaSettings]:
@@ -60,6 +73,22 @@ def settings_for(record: TableRecord, index: str | None) -> list[ReplicaSettings
 def with_status(record: TableRecord, status: TableStatus, settles_at_ms: int) -> TableRecord:
     table = msgspec.structs.replace(record.table, status=status, settles_at_ms=settles_at_ms)
     return msgspec.structs.replace(record, table=table)
+
+
+def without_index(record: TableRecord, index: Index) -> TableRecord:
+    gone = {partition.group for partition in record.index_partitions[index.name]}
+    kept = tuple(other for other in record.table.indexes if other.id != index.id)
+    return msgspec.structs.replace(
+        record,
+        table=msgspec.structs.replace(record.table, indexes=kept),
+        index_partitions=_without(record.index_partitions, {index.name}),
+        placement=_without(record.placement, gone),
+        founders=_without(record.founders, gone),
+    )
+
+
+def _without(them: dict[Key, Value], keys: set[Key]) -> dict[Key, Value]:
+    return {key: value for key, value in them.items() if key not in keys}
 
 
 def name_of(table: Table) -> Name:

@@ -134,6 +134,11 @@ class Table(msgspec.Struct, frozen=True):
         return next((index for index in self.indexes if index.phase != "ACTIVE"), None)
 
     @property
+    def is_settled(self) -> bool:
+        """Whether neither the table nor an index is in a state that is to end."""
+        return self.status == "ACTIVE" and self.unsettled_index is None
+
+    @property
     def arn(self) -> str:
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{self.name}"
 

@@ -75,7 +75,8 @@ class ReplicaState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class ReplicaSettings(msgspec.Struct, frozen=True):
     """What apply depends on. It changes only by an entry in the group's own log.
 
-    `index` names the global index this group keeps; None for a table's own partition.
+    `index` names the global index this group keeps; None for a table's own partition. `dropped_index` is the greatest id
+    of an index of the table that the group has ceased to feed, 0 if there is none: a lower one never comes again.
     """
 
     group: int
@@ -84,6 +85,7 @@ class ReplicaSettings(msgspec.Struct, frozen=True):
     start: int
     last: int
     log_id: int
+    dropped_index: int = 0
 
 
 def table_prefix(table_id: int) -> bytes:

@@ -37,7 +37,6 @@ CURSOR_INTERVAL_S = 1.0
 RANGE_TRIM_CHANGES_MIN = 1000
 # Under a millisecond of stepping over changes.
 COUNT_SLICE = 500
-COMPLETE_POLL_S = 0.002
 
 BEGINNING = Version(0, 0)
 
@@ -152,11 +151,6 @@ class Tailer:
     def backlog(self) -> int:
         """How many changes this reader is behind."""
         return self._replica.changes - self._passed_changes
-
-    async def reached(self, index: int) -> None:
-        """Wait until everything up to an entry has been delivered."""
-        while self.complete < index:
-            await asyncio.sleep(COMPLETE_POLL_S)
 
     async def run(self) -> None:
         await self._count_left_over()

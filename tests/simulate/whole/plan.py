@@ -59,7 +59,7 @@ def whole_plan_of(seed: int) -> WholePlan:
     # Turns of the loop that only wait for company, and looking often at what seldom changes, take half of a run's time.
     limits: dict[str, float | Callable[[], Settings]] = {
         "gramme.node.commit.GATHER_TURNS": random.choice([0, 0, 1, 5]),
-        "gramme.node.index_driver.POLL_S": 0.4,
+        "gramme.node.table_driver.POLL_S": 0.4,
         "gramme.node.pauses.PAUSE_S": 0.4,
     }
     settings = random.choice([None, None, SMALL, TINY])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from gramme.codec.frame import Answer, Request
-from gramme.commands import IndexRow, IndexWrite
+from gramme.commands import AlterTable, IndexRow, IndexWrite
 from gramme.errors import (
     InternalServerError,
     NotLeader,
@@ -16,10 +18,13 @@ from gramme.errors import (
     Throttling,
     Unavailable,
 )
+from gramme.model.table import Index
 from gramme.model.version import Version
 from gramme.node.hosted import Hosted
+from gramme.node.meta import META_GROUP
+from gramme.node.tail.target import IndexTarget
 from tests.support.in_process import Cluster, on_cluster
-from tests.unit.node.fixtures import INDEXED
+from tests.unit.node.fixtures import BY_COLOUR, INDEXED, PLAIN
 
 INDEX = "by-colour"
 
@@ -36,6 +41,90 @@ async def shows(cluster: Cluster, ids: set[str]) -> None:
     """Wait until the index has rows of these items and no others."""
     while await cluster.index_ids("indexed", INDEX) != ids:
         await asyncio.sleep(0.1)
+
+
+def test_leader_with_an_old_copy_of_meta_removes_no_index() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        base = await a_plain_table(cluster)
+        await cluster.put("plain", "a", colour="red")
+        behind = await one_that_leads_nothing(cluster, base)
+        hear_again = deafen_to_meta(cluster, behind)
+        await change_index(cluster, replace(BY_COLOUR, id=0, phase="ALLOCATING"))
+        await cluster.until(lambda: phases(cluster) == ["ACTIVE"], "the index is there")
+
+        await cluster.move(base, behind)
+        await cluster.put("plain", "b", colour="red")
+        hear_again()
+
+        while await cluster.index_ids("plain", INDEX) != {"a", "b"}:
+            await asyncio.sleep(0.1)
+
+    on_cluster(scenario)
+
+
+def test_leader_with_an_old_copy_of_meta_adds_no_index_that_was_removed() -> None:
+    async def scenario(cluster: Cluster) -> None:
+        base = await a_plain_table(cluster)
+        await change_index(cluster, replace(BY_COLOUR, id=0, phase="ALLOCATING"))
+        await cluster.until(lambda: phases(cluster) == ["ACTIVE"], "the index is there")
+        behind = await one_that_leads_nothing(cluster, base)
+        deafen_to_meta(cluster, behind)
+        entry = cluster.entry("plain")
+        assert entry is not None
+        await change_index(cluster, replace(entry.table.indexes[0], phase="DELETING"))
+        await cluster.until(lambda: phases(cluster) == [], "the index is gone")
+
+        await cluster.move(base, behind)
+        await cluster.put("plain", "a", colour="red")
+
+        assert cluster.replica(behind, base).replica.settings.table.indexes == ()
+
+    on_cluster(scenario)
+
+
+async def a_plain_table(cluster: Cluster) -> int:
+    entry = await cluster.create(PLAIN)
+    (partition,) = entry.partitions.partitions
+    return partition.group
+
+
+async def one_that_leads_nothing(cluster: Cluster, group: int) -> int:
+    """A node that leads neither a group nor meta."""
+    leaders = (await cluster.led(group), cluster.meta_leader())
+    return next(number for number in cluster.members if number not in leaders)
+
+
+def deafen_to_meta(cluster: Cluster, number: int) -> Callable[[], None]:
+    """Let a node hear nothing more of meta. Returns what ends that."""
+    log = cluster.node(number).log_of(META_GROUP)
+    assert log is not None
+    hear = log.hear
+    log.hear = lambda node, message: None  # type: ignore[method-assign]
+
+    def end() -> None:
+        log.hear = hear  # type: ignore[method-assign]
+
+    return end
+
+
+async def change_index(cluster: Cluster, index: Index) -> None:
+    entry = cluster.entry("plain")
+    assert entry is not None
+    await cluster.router.administer(AlterTable(entry.table, replace(entry.table, indexes=(index,))))
+
+
+def phases(cluster: Cluster) -> list[str]:
+    entry = cluster.entry("plain")
+    assert entry is not None
+    return [index.phase for index in entry.table.indexes]
+
+
+def feeds(hosted: Hosted) -> bool:
+    return hosted.duties is not None and hosted.duties.feeds is not None
+
+
+def target_of(hosted: Hosted) -> IndexTarget | None:
+    return None if hosted.duties is None else hosted.duties.target
 
 
 def a_row(version: int, body: bytes | None = b'{"id":{"S":"a"}}') -> IndexRow:
@@ -55,8 +144,8 @@ def test_leader_feeds_and_the_others_do_not() -> None:
             for number in cluster.members:
                 hosted = cluster.replica(number, group)
                 leads = number == leader
-                assert (hosted._feeds is not None) == (leads and group == base)
-                assert (hosted._target is not None) == (leads and group == index)
+                assert feeds(hosted) == (leads and group == base)
+                assert (target_of(hosted) is not None) == (leads and group == index)
 
     on_cluster(scenario)
 
@@ -72,8 +161,8 @@ def test_feeding_goes_on_where_another_replica_leads() -> None:
         await cluster.put("indexed", "b", colour="red")
 
         await shows(cluster, {"a", "b"})
-        assert cluster.replica(old, base)._feeds is None
-        assert cluster.replica(new, base)._feeds is not None
+        assert not feeds(cluster.replica(old, base))
+        assert feeds(cluster.replica(new, base))
         # And where nobody leads nothing holds up writes.
         assert cluster.replica(old, base).replica.on_admit == []
 
@@ -85,7 +174,7 @@ def test_targets_are_made_anew_whenever_a_replica_begins_to_lead() -> None:
         _, index = await a_table(cluster)
         first = await cluster.led(index)
         second = next(number for number in cluster.members if number != first)
-        target = cluster.replica(first, index)._target
+        target = target_of(cluster.replica(first, index))
         await cluster.put("indexed", "a", colour="red")
         await shows(cluster, {"a"})
 
@@ -96,7 +185,7 @@ def test_targets_are_made_anew_whenever_a_replica_begins_to_lead() -> None:
         await shows(cluster, {"a"})
         await cluster.move(index, first)
 
-        again = cluster.replica(first, index)._target
+        again = target_of(cluster.replica(first, index))
         assert again is not None
         assert again is not target
         await shows(cluster, {"a"})

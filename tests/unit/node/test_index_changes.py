@@ -15,7 +15,7 @@ from gramme.expressions.placeholders import Placeholders
 from gramme.model.item import Item
 from gramme.node.engine.api import Family, Row
 from gramme.node.engine.keyspace import cursor_key, decode_position, settings_key
-from gramme.node.index_changes import GROUPS_PER_TURN
+from gramme.node.groups import GROUPS_PER_TURN
 from tests.unit.node.fixtures import PLAIN, a_scan, an_item, settle
 from tests.unit.node.indexing import (
     BY_COLOUR,
@@ -133,11 +133,16 @@ async def test_a_group_begins_to_leave_changes_with_an_entry_of_its_own() -> Non
 
         index = index_of(made.record.table, "by-colour")
         keys = (settings_key(partition.group), cursor_key(partition.group, index.id))
-        [entry] = [
-            {row.key: row.value for row in batch if isinstance(row, Row) and row.key in keys}
-            for batch in made.engine.writes[written:]
-            if any(isinstance(row, Row) and row.key == keys[0] for row in batch)
-        ]
+
+        def entries() -> list[dict[bytes, bytes | None]]:
+            return [
+                {row.key: row.value for row in batch if isinstance(row, Row) and row.key in keys}
+                for batch in made.engine.writes[written:]
+                if any(isinstance(row, Row) and row.key == keys[0] for row in batch)
+            ]
+
+        await until(lambda: bool(entries()), "the group has an entry")
+        [entry] = entries()
         cursor = entry[keys[1]]
         # The write was the first entry of the group, and this is the second.
         assert cursor is not None and decode_position(cursor).apply_index == 2
@@ -210,6 +215,19 @@ async def test_states_go_on_after_a_restart() -> None:
         made.clock.advance(LASTS_MS)
         await settled(made)
         await equal(made, "by-colour")
+
+
+async def test_whoever_brings_an_index_further_tells_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gramme.node.table_driver.POLL_S", 2 * TIMEOUT_S)
+    async with running() as made:
+        await filled(made)
+
+        await add(made)
+        await settled(made)
+        await remove(made, "by-colour")
+        await settled(made)
+
+        assert made.record.table.indexes == ()
 
 
 async def test_a_removed_index_leaves_nothing_behind() -> None:

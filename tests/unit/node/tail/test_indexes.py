@@ -32,6 +32,7 @@ from tests.unit.node.fixtures import (
     parts,
     settle,
 )
+from tests.unit.node.running import until
 
 SEED = b"s" * 16
 
@@ -317,7 +318,7 @@ async def test_a_tailer_knows_up_to_which_entry_it_is_complete(
             await round.flushed
 
         task = asyncio.ensure_future(tailing.run())
-        await tailing.reached(1)
+        await until(lambda: tailing.complete >= 1, "everything is delivered")
 
         assert index.state.item_count == 5
         task.cancel()
