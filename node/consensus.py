@@ -13,7 +13,6 @@ What a leader proposed and has not seen applied when it ceases to lead may take 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Protocol
@@ -53,8 +52,6 @@ from gramme.node.rounds import Rounds
 SETTINGS = Settings(eager_commits=False)
 # What may wait to be proposed before writers are told to come back later. The core takes as much again.
 FILLING_BYTES_MAX = 8 << 20
-# Followers hear of a burst's last round after this time, or twice as much: each round tells of those before it.
-TELL_S = 0.02
 # Effects written as one piece: less than the commit loop writes at once.
 PIECE_BYTES = 256 << 10
 
@@ -120,7 +117,6 @@ class Consensus:
         self.leading_term = 0
         self._closed = False
         self._pumping = False
-        self._telling = False
         self._todo: list[Ready] = []
         self._collected: list[Ready] = []
         self._compacted: list[Operation] = []
@@ -342,30 +338,15 @@ class Consensus:
         self.rounds.applied(index)
         if self.rounds.have_something:
             self._commits.enlist(self)
-        elif not self.rounds:
-            self._tell_soon()
+        elif not self.rounds and self.raft.owes_commit:
+            # No round follows that would tell. Whoever reads from a follower next should see what was answered.
+            self.raft.tell_commit()
         if self.raft.serving and self.leading_term != self.raft.term:
             self.leading_term = self.raft.term
             self.machine.lead(self.raft.term)
             self.on_leader()
         if self._log.is_long:
             self._compact(index)
-
-    def _tell_soon(self) -> None:
-        if not self._telling and self.raft.owes_commit:
-            self._telling = True
-            asyncio.get_running_loop().call_later(TELL_S, self._tell, self.raft.log.last_index)
-
-    def _tell(self, last_index: int) -> None:
-        self._telling = False
-        if self._closed or self.rounds:
-            return
-        if last_index != self.raft.log.last_index:
-            # There was a round meanwhile, which told of those before it. Perhaps there will be another.
-            self._tell_soon()
-        elif self.raft.owes_commit:
-            self.raft.tell_commit()
-            self.pump()
 
     def _compact(self, applied: int) -> None:
         needed = min(self.raft.matches().values(), default=applied)
