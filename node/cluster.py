@@ -368,12 +368,13 @@ class ClusterNode:
 
     def lost(self, node: int, broken: bool) -> None:
         for log in list(self._logs.values()):
-            for replica, kept_on in log.position.nodes.items():
-                if kept_on == node:
-                    log.raft.unreachable(ReplicaId(replica))
-                    if broken:
-                        log.raft.gone(ReplicaId(replica))
-            log.pump()
+            replicas = [one for one, kept_on in log.position.nodes.items() if kept_on == node]
+            for replica in replicas:
+                log.raft.unreachable(ReplicaId(replica))
+                if broken:
+                    log.raft.gone(ReplicaId(replica))
+            if replicas:
+                log.pump()
 
     def reached(self, node: int) -> None:
         for log in self._logs.values():

@@ -11,13 +11,12 @@ a new record, which puts new replicas in the place of the old ones (`membership.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 
 import msgspec
 
 from gramme.links.api import NotYet, Refused
-from gramme.node.commit import STALL_RETRY_S
+from gramme.node.aside import Aside
 from gramme.node.engine.api import Engine, Family, Row, WriteStall
 from gramme.node.engine.keyspace import member_key, node_key
 
@@ -53,7 +52,7 @@ class Members:
         self.directory = directory
         self.addresses = addresses
         self._engine = engine
-        self._disk_failed = disk_failed
+        self._aside = Aside(engine, disk_failed)
 
     def record(self, number: int) -> MemberRecord | None:
         """What meta says of a node. None if it does not say anything yet."""
@@ -92,7 +91,7 @@ class Members:
         known = self.directory_of(number)
         if known is None:
             try:
-                self._write([Row(Family.SYS, node_key(number), directory.encode())])
+                self._aside.write_now([Row(Family.SYS, node_key(number), directory.encode())])
             except WriteStall:
                 # It dials or asks again, and by then there is room.
                 raise NotYet("the disk is behind: who this is cannot be written down now") from None
@@ -111,31 +110,9 @@ class Members:
             )
         if self.directory_of(number) is None:
             self.recognise(number, directory)
-            await self._flush()
+            await self._aside.flush()
 
     async def keep(self, rows: list[Row]) -> None:
         """Write rows down for good, however long the engine is behind."""
-        while True:
-            try:
-                self._write(rows)
-            except WriteStall:
-                await asyncio.sleep(STALL_RETRY_S)
-            else:
-                break
-        await self._flush()
-
-    def _write(self, rows: list[Row]) -> None:
-        try:
-            self._engine.write(rows)
-        except WriteStall:
-            raise
-        except Exception as error:
-            self._disk_failed(error)
-            raise
-
-    async def _flush(self) -> None:
-        try:
-            await self._engine.flush()
-        except Exception as error:
-            self._disk_failed(error)
-            raise
+        await self._aside.write(rows)
+        await self._aside.flush()

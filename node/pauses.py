@@ -5,7 +5,8 @@ them: after a few seconds of writes to few items a Query costs twice what it cos
 does this in its own time; in a pause it costs nobody anything. Nothing depends on it.
 
 While somebody writes, ten times a second the engine's memory is fitted to its data, and it is seen whether the disk has room;
-otherwise once a second. If it has not, what the engine can do without is given back: a deleted table makes room though nothing may be written.
+otherwise once a second. If it has not, what the engine can do without is given back: a deleted table makes room though nothing
+may be written.
 """
 
 from __future__ import annotations

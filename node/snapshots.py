@@ -10,14 +10,14 @@ nothing, until a snapshot has come to its end. Its term and vote are in the mark
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
 import msgspec
 
 from gramme.commands import SnapshotRows
 from gramme.errors import Unavailable
-from gramme.node.engine.api import Engine, Family, Operation, RangeDelete, Row, WriteStall
+from gramme.node.aside import Aside
+from gramme.node.engine.api import Engine, Family, RangeDelete, Row
 from gramme.node.engine.keyspace import (
     ReplicaSettings,
     group_range,
@@ -33,7 +33,6 @@ from gramme.node.raft.messages import HardState, ReplicaId, Snapshot
 
 # About a millisecond of writing.
 REQUEST_BYTES = 256 << 10
-STALL_RETRY_S = 0.01
 
 Range = tuple[Family, bytes, bytes]
 
@@ -120,8 +119,7 @@ class Receiving:
         mark: Incomplete,
         disk_failed: Callable[[Exception], None],
     ) -> None:
-        self._engine = engine
-        self._disk_failed = disk_failed
+        self._aside = Aside(engine, disk_failed)
         self._group = group
         self._ranges = ranges
         self._mark = mark
@@ -135,7 +133,9 @@ class Receiving:
         elif portion.number != self._next or portion.snapshot != self._described:
             raise Unavailable("this is no portion of the snapshot that is being taken")
         self._next = portion.number + 1
-        await self._write([Row(Family(family), key, value) for family, key, value in portion.rows])
+        await self._aside.write(
+            [Row(Family(family), key, value) for family, key, value in portion.rows]
+        )
         if portion.last:
             await self._end(portion)
         return portion.last
@@ -143,9 +143,9 @@ class Receiving:
     async def _begin(self, portion: SnapshotRows) -> None:
         self._described = portion.snapshot
         key = incomplete_key(self._group)
-        await self._write([Row(Family.RAFT, key, msgspec.msgpack.encode(self._mark))])
-        await self._flush()
-        await self._write([RangeDelete(*range) for range in self._ranges])
+        await self._aside.write([Row(Family.RAFT, key, msgspec.msgpack.encode(self._mark))])
+        await self._aside.flush()
+        await self._aside.write([RangeDelete(*range) for range in self._ranges])
 
     async def _end(self, portion: SnapshotRows) -> None:
         snapshot = msgspec.msgpack.decode(portion.snapshot, type=Snapshot)
@@ -163,7 +163,7 @@ class Receiving:
             max(held.term, portion.term), ReplicaId(0) if later else held.vote, snapshot.index
         )
         lower, upper = log_position_key(group), group_range(group)[1]
-        await self._write(
+        await self._aside.write(
             [
                 # The log, and the mark.
                 RangeDelete(Family.RAFT, lower, upper),
@@ -171,23 +171,4 @@ class Receiving:
                 Row(Family.RAFT, log_hard_state_key(group), msgspec.msgpack.encode(hard_state)),
             ]
         )
-        await self._flush()
-
-    async def _write(self, operations: list[Operation]) -> None:
-        while True:
-            try:
-                self._engine.write(operations)
-            except WriteStall:
-                await asyncio.sleep(STALL_RETRY_S)
-            except Exception as error:
-                self._disk_failed(error)
-                raise
-            else:
-                return
-
-    async def _flush(self) -> None:
-        try:
-            await self._engine.flush()
-        except Exception as error:
-            self._disk_failed(error)
-            raise
+        await self._aside.flush()
